@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,9 @@ import pyarrow.compute as pc
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
+from chaoskit.base.latency import Ints
 from chaoskit.contract.recorded_disk import NEVER, RecordedDisks, Stored
+from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced
 from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.history.compacting.placements import Placements
@@ -19,9 +22,24 @@ from chaoskit.history.digesting.live import require_history
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.origin import read_origin, read_run_id
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.loss_window import ELSEWHERE, UNKNOWN, Copies, Ints
+from chaoskit.judge.loss_window import ELSEWHERE, UNKNOWN, Copies
 from chaoskit.judge.subject import Subject
 from chaoskit.scenario.plan import Plan
+
+
+class Acknowledged(NamedTuple):
+    """Messages of one partition. Times are ns since the start of the run.
+
+    Attributes:
+        values: the messages.
+        acked_ns: when each was acknowledged.
+        gone_ns: when a consumer first received it, from a queue that then need not have it; else NEVER.
+    """
+
+    values: Ints
+    acked_ns: Ints
+    gone_ns: Ints
+
 
 _REMEDY = "run with cluster.disk: {kind: programmable, record: true}"
 
@@ -38,12 +56,13 @@ def read_copies(folder: Path, subject: Subject) -> tuple[Copies, dict[str, Store
     Raises:
         BadInput: the disk of a host was not recorded, or the run has no history.
     """
-    require_history(folder)
-    plan = subject.plan
-    if plan is None or not is_recorded(folder):
-        raise BadInput(f"{folder}: its disks were not recorded; {_REMEDY}")
-    disks = _disks(folder, plan)
-    values, acked_ns, gone_ns, leader = _acknowledged(History.open(folder), plan)
+    plan, provider, recordings = recorded(folder, subject)
+    paced = plan.declared.get(Paced)
+    if paced is None:
+        raise BadInput(f"{folder}: its messages have no declared size by which they could be found")
+    run_id = read_run_id(folder / "wal")
+    disks = {host: provider.stored(recording, run_id, paced.size) for host, recording in recordings.items()}
+    values, acked_ns, gone_ns, leader = _in_order(History.open(folder), plan)
     origin_ns = read_origin(folder / "wal")
     stable, written = np.full((2, len(disks), len(values)), NEVER)
     for number, disk in enumerate(disks.values()):
@@ -59,37 +78,55 @@ def read_copies(folder: Path, subject: Subject) -> tuple[Copies, dict[str, Store
     return Copies(hosts, acked_ns, gone_ns, stable[storing], written[storing], numbers[leader]), disks
 
 
-def _disks(folder: Path, plan: Plan) -> dict[str, Stored]:
-    provider, paced = plan.provider, plan.declared.get(Paced)
-    if not isinstance(provider, RecordedDisks) or paced is None:
+def recorded(folder: Path, subject: Subject) -> tuple[Plan, RecordedDisks, dict[str, Path]]:
+    """Return the plan of a recorded run, what reads its recordings, and that of each host's disk.
+
+    Raises:
+        BadInput: the disk of a host was not recorded, or the run has no history.
+    """
+    require_history(folder)
+    plan = subject.plan
+    if plan is None or not is_recorded(folder) or not isinstance(plan.provider, RecordedDisks):
         raise BadInput(f"{folder}: its disks were not recorded; {_REMEDY}")
-    run_id = read_run_id(folder / "wal")
-    if missing := [host for host in plan.host_names if not (folder / store.RECORDINGS / host).is_dir()]:
+    found = {host: folder / store.RECORDINGS / host for host in plan.host_names}
+    if missing := [host for host, recording in found.items() if not recording.is_dir()]:
         raise BadInput(f"{folder}: the disk of {missing[0]} was not recorded; {_REMEDY}")
-    return {host: provider.stored(folder / store.RECORDINGS / host, run_id, paced.size) for host in plan.host_names}
+    return plan, plan.provider, found
 
 
-def _acknowledged(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return value, time of acknowledgement, time when it need no longer be there, and leader of each message."""
+def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Acknowledged]:
+    """Return the messages of the load that were acknowledged, by partition.
+
+    Args:
+        history: the history of the run.
+        topics: as the run declared them.
+    """
     operations = history.operations
     told = pc.equal(operations["outcome"].cast(pa.string()), "ok")
-    acknowledged = pc.and_(told, pc.not_equal(operations["client"].cast(pa.string()), AUDITOR)).to_numpy()
+    of_load = pc.not_equal(operations["client"].cast(pa.string()), AUDITOR)
+    done = pc.fill_null(pc.and_(told, of_load), False).to_numpy()
     ended_ns = pc.fill_null(operations["end_ns"], NEVER).to_numpy()
-    kept = {topic.name for topic in plan.declared.topics if topic.model.keeps}
-    taken = {topic.name for topic in plan.declared.topics if topic.model.gives_back}
-    columns: list[tuple[Ints, Ints, Ints, Ints]] = []
+    taken = {topic.name for topic in topics if topic.model.gives_back}
+    found = {}
     for each in history.partitions:
-        place = each.topic, each.partition
-        if each.topic not in kept:
-            continue
-        messages = history.messages(*place)
+        messages = history.messages(each.topic, each.partition)
         direction = messages["direction"].cast(pa.string())
         sent = messages.filter(pc.equal(direction, "sent"))
         op = sent["op"].to_numpy()
-        values, acked_ns = sent["value"].to_numpy()[acknowledged[op]], ended_ns[op[acknowledged[op]]]
+        values, acked_ns = sent["value"].to_numpy()[done[op]], ended_ns[op[done[op]]]
         received = messages.filter(pc.equal(direction, "received")) if each.topic in taken else messages.slice(0, 0)
-        gone_ns = _first_received_ns(values, received)
-        columns.append((values, acked_ns, gone_ns, _leaders(history.placements, place, acked_ns, plan.host_names)))
+        found[each.topic, each.partition] = Acknowledged(values, acked_ns, _first_received_ns(values, received))
+    return found
+
+
+def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return value, time of acknowledgement, time when it need no longer be there, and leader of each message."""
+    kept = {topic.name for topic in plan.declared.topics if topic.model.keeps}
+    columns = [
+        (*each, _leaders(history.placements, place, each.acked_ns, plan.host_names))
+        for place, each in acknowledged(history, plan.declared.topics).items()
+        if place[0] in kept
+    ]
     empty = np.empty(0, np.int64)
     values, acked_ns, gone_ns, leader = map(np.concatenate, zip(*columns, (empty,) * 4, strict=True))
     order = np.argsort(acked_ns, kind="stable")

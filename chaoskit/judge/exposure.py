@@ -15,11 +15,12 @@ import numpy as np
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
+from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.recorded_disk import NEVER, Stored
 from chaoskit.contract.traits import Transactions
 from chaoskit.judge.copies import is_recorded, read_copies
-from chaoskit.judge.loss_window import MAJORITY_HOSTS_MAX, UNKNOWN, Copies, Ints, LossWindow, loss_windows
+from chaoskit.judge.loss_window import MAJORITY_HOSTS_MAX, UNKNOWN, Copies, LossWindow, loss_windows
 from chaoskit.judge.subject import Subject
 from chaoskit.judge.timing import load_of
 

@@ -15,9 +15,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from chaoskit.base.latency import Ints
 from chaoskit.contract.recorded_disk import NEVER
-
-Ints = npt.NDArray[np.int64]
 
 ALL, LEADER, MAJORITY = "all", "leader", "majority"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from chaoskit.base.quantities import MILLISECOND, SECOND
 from chaoskit.contract.client import SeekingConsumer
 from chaoskit.contract.recording import Delivery, Recorder, payload
 from chaoskit.contract.vocabulary import INFO, OK, Place
 from chaoskit.load.partitioned import ReplayOptions
 
-_MILLISECOND_NS = 1_000_000
-_AGAIN_NS = 1_000_000_000
+_AGAIN_NS = SECOND
 """How long a partition is left alone whose seek failed."""
 
 
@@ -34,7 +34,7 @@ class Replay:
         self._by_time = wanted.by == "time"
         self._due_ns = start_ns + wanted.after
         self._since_ns = self._due_ns - wanted.back
-        self._at_ms = (time.time_ns() - time.monotonic_ns() + self._since_ns) // _MILLISECOND_NS
+        self._at_ms = (time.time_ns() - time.monotonic_ns() + self._since_ns) // MILLISECOND
         self._sought: dict[Place, int] = {}
         self._began = False
 

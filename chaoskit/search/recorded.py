@@ -8,20 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
 from chaoskit.contract.recorded_disk import RecordedDisks
-from chaoskit.contract.vocabulary import AUDITOR, Place
-from chaoskit.history.digesting.live import require_history
+from chaoskit.contract.vocabulary import Place
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.copies import read_copies
+from chaoskit.judge.copies import acknowledged, read_copies, recorded
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.loss_window import Copies
 from chaoskit.judge.recovery import read_recovery
@@ -76,25 +73,17 @@ class Recorded:
             BadInput: the disk of one of its hosts was not recorded.
         """
         subject = read_subject(folder)
-        plan = subject.plan
-        require_history(folder)
-        recordings = {host: folder / store.RECORDINGS / host for host in plan.host_names} if plan else {}
-        missing = [host for host, recording in recordings.items() if not recording.is_dir()]
-        if plan is None or not isinstance(plan.provider, RecordedDisks) or missing:
-            raise BadInput(
-                f"{folder}: {f'the disk of {missing[0]}' if missing else 'its disks'} was not recorded; "
-                "run with cluster.disk: {kind: programmable, record: true}"
-            )
+        plan, provider, recordings = recorded(folder, subject)
         origin_ns = read_origin(folder / "wal")
         hosts = {}
         for host, recording in recordings.items():
-            operations = plan.provider.operations(recording)
+            operations = provider.operations(recording)
             hosts[host] = RecordedHost(recording, operations.times_ns - origin_ns, operations.folders)
         try:
             copies, _ = read_copies(folder, subject)
         except BadInput:  # of an older chaoskit, or torn: crash points can be tried all the same
             copies = None
-        return cls(folder, plan, History.open(folder), hosts, plan.provider, copies)
+        return cls(folder, plan, History.open(folder), hosts, provider, copies)
 
     @property
     def load_start_ns(self) -> int:
@@ -118,23 +107,11 @@ class Recorded:
     def acked_before(self, time_ns: int) -> dict[Place, pa.Array]:
         """Return, for each partition, the values of the messages of the load that were acknowledged before a given
         time, and that the system must still have then."""
-        taken = {topic.name for topic in self.plan.declared.topics if topic.model.gives_back}
-        operations = self.history.operations
-        done = pc.and_(pc.equal(operations["outcome"].cast(pa.string()), "ok"), pc.less(operations["end_ns"], time_ns))
-        loaded = pc.and_(done, pc.not_equal(operations["client"].cast(pa.string()), AUDITOR))
-        acked = pc.fill_null(loaded, False).to_numpy()
-        values = {}
-        for each in self.history.partitions:
-            messages = self.history.messages(each.topic, each.partition)
-            direction = messages["direction"].cast(pa.string())
-            sent = messages.filter(pc.equal(direction, "sent"))
-            there = sent["value"].filter(pa.array(acked[sent["op"].to_numpy()]))
-            if each.topic in taken:
-                received = pc.and_(pc.equal(direction, "received"), pc.less(messages["received_ns"], time_ns))
-                gone = messages.filter(received)["value"].combine_chunks()
-                there = there.filter(pc.invert(pc.is_in(there, value_set=gone)))
-            values[each.topic, each.partition] = there
-        return values
+        found = acknowledged(self.history, self.plan.declared.topics)
+        return {
+            place: pa.array(each.values[(each.acked_ns < time_ns) & (each.gone_ns >= time_ns)])
+            for place, each in found.items()
+        }
 
     def missing_at(self, cuts_ns: Sequence[int], whole: Sequence[bool]) -> int | None:
         """Return how many of the messages that were acknowledged before the first cut are on no disk after all cuts,

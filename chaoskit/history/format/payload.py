@@ -12,7 +12,7 @@ import struct
 from google_crc32c import extend
 from google_crc32c import value as crc32c
 
-MAGIC = 0x314B4843  # "CHK1"
+_MAGIC = 0x314B4843  # "CHK1"
 _HEAD = struct.Struct("<IQqqq")
 _PREFIX = struct.Struct("<IQ")
 _CHECK = struct.Struct("<I")
@@ -30,7 +30,7 @@ NO_VALUE = -1
 
 def prefix(run_id: int) -> bytes:
     """Return what each payload of a run begins with."""
-    return _PREFIX.pack(MAGIC, run_id)
+    return _PREFIX.pack(_MAGIC, run_id)
 
 
 def filler(size: int) -> bytes:
@@ -44,7 +44,7 @@ def filler(size: int) -> bytes:
 
 def build(run_id: int, value: int, intended_ns: int, sent_ns: int, filler: bytes) -> bytes:
     """Return a payload; see the layout above."""
-    head = _HEAD.pack(MAGIC, run_id, value, intended_ns, sent_ns)
+    head = _HEAD.pack(_MAGIC, run_id, value, intended_ns, sent_ns)
     return head + _CHECK.pack(extend(crc32c(head), filler)) + filler
 
 
@@ -83,6 +83,6 @@ def read(payload: bytes | None, run_id: int) -> tuple[int, int, int, int]:
     if payload is None or len(payload) < SIZE_MIN:
         return CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE
     magic, run, value, intended_ns, sent_ns, check = _WHOLE.unpack_from(payload)
-    if magic != MAGIC or check != extend(crc32c(payload[: _HEAD.size]), payload[_WHOLE.size :]):
+    if magic != _MAGIC or check != extend(crc32c(payload[: _HEAD.size]), payload[_WHOLE.size :]):
         return CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE
     return (OK if run == run_id else FOREIGN), value, intended_ns, sent_ns

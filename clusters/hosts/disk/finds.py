@@ -7,11 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from chaoskit.base.latency import Ints
 from chaoskit.contract.recorded_disk import NEVER
-
-Ints = npt.NDArray[np.int64]
 
 _BATCH = 2**20
 """Number of payloads that are noted before the first of each message is kept, and the others are forgotten."""

@@ -86,6 +86,13 @@ def test_copies_lag_and_loss_windows(tmp_path: Path) -> None:
     assert told["doubts"][0].startswith("1 acknowledged messages are on fewer disks")
 
 
+def test_a_send_that_was_never_answered_is_not_acknowledged(tmp_path: Path) -> None:
+    disks = {"n1": {0: (5, 8), 4: (45, 48)}, "n2": {0: (6, 9), 4: (45, 48)}}
+    told = measure_exposure(tmp_path, subject_of(tmp_path, [*SENDS, (0, 40, None, OK)], disks)).as_json()
+
+    assert told["acked"] == 3
+
+
 def test_what_is_flushed_by_the_sync_after_the_run_was_not_stable_in_it(tmp_path: Path) -> None:
     disks = {"n1": {0: (5, 1001)}, "n2": {0: (5, None)}}
 
