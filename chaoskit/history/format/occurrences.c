@@ -4,16 +4,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "../recording/hot_crc32c.h"
+#include "payload.h"
 
-enum { PREFIX_BYTES = 12, VALUE_AT = 12, HEAD_BYTES = 36, WHOLE_BYTES = 40 };
-
-static const uint32_t MAGIC = 0x314B4843;
+enum { PREFIX_BYTES = 12, VALUE_AT = 12 };
 
 static int is_whole(const uint8_t *payload, Py_ssize_t size) {
     uint32_t check;
     memcpy(&check, payload + HEAD_BYTES, sizeof check);
-    return check == ~crc_of(crc_of(~0u, payload, HEAD_BYTES), payload + WHOLE_BYTES, size - WHOLE_BYTES);
+    return check == payload_crc(payload, size);
 }
 
 static int append(int64_t **values, Py_ssize_t *used, Py_ssize_t *room, int64_t value) {
@@ -35,8 +33,8 @@ static PyObject *search(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "y*nnKn", &within, &start, &end, &run_id, &size)) return NULL;
     uint8_t prefix[PREFIX_BYTES];
     uint64_t run = run_id;
-    memcpy(prefix, &MAGIC, sizeof MAGIC);
-    memcpy(prefix + sizeof MAGIC, &run, sizeof run);
+    memcpy(prefix, &PAYLOAD_MAGIC, sizeof PAYLOAD_MAGIC);
+    memcpy(prefix + sizeof PAYLOAD_MAGIC, &run, sizeof run);
     const uint8_t *bytes = within.buf;
     Py_ssize_t at = start - size + 1 > 0 ? start - size + 1 : 0;
     Py_ssize_t last = end - 1 < within.len - size ? end - 1 : within.len - size;
@@ -74,9 +72,6 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_occurrences", "Finds whole payloads.", -1, functions};
 
 PyMODINIT_FUNC PyInit__occurrences(void) {
-    fill_crc_table();
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) crc_of = crc_by_instruction;
-#endif
+    choose_crc();
     return PyModule_Create(&definition);
 }

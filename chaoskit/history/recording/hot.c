@@ -16,23 +16,17 @@
 #error "records and payloads are little-endian"
 #endif
 
-#include "hot_crc32c.h"
+#include "../format/payload.h"
 #include "hot_cursor.h"
 #include "hot_deliveries.h"
 
 enum { PAYLOAD_OK, PAYLOAD_CORRUPT, PAYLOAD_FOREIGN };
-enum { HEAD_BYTES = 36, WHOLE_BYTES = 40 };
-static const uint32_t PAYLOAD_MAGIC = 0x314B4843;
 static const int32_t NO_DELIVERY = INT32_MIN;
 
 static int64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static uint32_t payload_crc(const uint8_t *payload, Py_ssize_t size) {
-    return ~crc_of(crc_of(~0u, payload, HEAD_BYTES), payload + WHOLE_BYTES, size - WHOLE_BYTES);
 }
 
 /* Lane */
@@ -370,10 +364,7 @@ static PyMethodDef hot_functions[] = {
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "Recording of messages, in C.", -1, hot_functions};
 
 PyMODINIT_FUNC PyInit__hot(void) {
-    fill_crc_table();
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) crc_of = crc_by_instruction;
-#endif
+    choose_crc();
     if (intern_words() < 0 || PyType_Ready(&CursorType) < 0 || PyType_Ready(&ReportType) < 0 || PyType_Ready(&LaneType) < 0)
         return NULL;
     PyObject *made = PyModule_Create(&module);

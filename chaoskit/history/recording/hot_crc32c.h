@@ -31,3 +31,10 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t cr
     return crc;
 }
 #endif
+
+static void choose_crc(void) {
+    fill_crc_table();
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2")) crc_of = crc_by_instruction;
+#endif
+}
