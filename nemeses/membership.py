@@ -184,23 +184,35 @@ class UpgradeOptions(BaseModel):
     version: str
 
 
-class RollingUpgrade(Nemesis):
-    """Stops hosts gracefully one after the other and starts them with another release, under load."""
+class _OneByOne(Nemesis):
+    """Restarts hosts one after the other into something that no healing takes back; healing starts what is stopped."""
 
-    summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
     family = "membership"
     moves = True
     renews = False
-    parameters = UpgradeOptions
     lasts = False
     restores = False
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            start_services(strike, host)
+
+    def verify_healed(self, strike: Strike) -> str:
+        return answers_again(strike)
+
+
+class RollingUpgrade(_OneByOne):
+    """Stops hosts gracefully one after the other and starts them with another release, under load."""
+
+    summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
+    parameters = UpgradeOptions
     service_powers = (
         Installation,
         Upgrade,
     )
-
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
         """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
@@ -224,30 +236,15 @@ class RollingUpgrade(Nemesis):
             raise NemesisError(f"running {others} instead of {wanted}")
         return f"upgraded {strike.names} from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"
 
-    def heal(self, strike: Strike) -> None:
-        for host in strike.hosts:
-            start_services(strike, host)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
-
-
-class MigrateMetadata(Nemesis):
+class MigrateMetadata(_OneByOne):
     """Moves the cluster's metadata to another service under load: hosts restart one by one, in several rounds."""
 
     summary = "move the cluster's metadata to another service, in rounds of restarts one by one"
-    family = "membership"
-    moves = True
-    renews = False
-    lasts = False
-    restores = False
     service_powers = (
         Installation,
         Migration,
     )
-
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         power, strike.notes["told"] = strike.service.power(Migration), []
@@ -265,10 +262,3 @@ class MigrateMetadata(Nemesis):
 
     def verify(self, strike: Strike) -> str:
         return "; ".join(strike.notes["told"])
-
-    def heal(self, strike: Strike) -> None:
-        for host in strike.hosts:
-            start_services(strike, host)
-
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
