@@ -16,7 +16,7 @@ from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
 from chaoskit.cli.bench_sweep import as_sweep, bench_sweep, reject
 from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
-from chaoskit.cli.options import PATH, check_folder, store_option
+from chaoskit.cli.options import PATH, check_folder, quantity, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
@@ -90,10 +90,10 @@ def command(
     if only:
         raise BadInput("--only: of a sweep, and these are files of OMB; name fewer of them instead")
     warm_up_ns, length_ns, p99_ns = (
-        _quantity(option, given, parse_duration)
+        None if given is None else quantity(option, given, parse_duration)
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
     )
-    size = _quantity("--backlog", backlog, parse_size)
+    size = None if backlog is None else quantity("--backlog", backlog, parse_size)
     benches = read_benches(tuple(map(Path, files)), Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
     if resume:
         _check_resumable(benches, lab=lab)
@@ -175,15 +175,6 @@ def _write(found: Benched, out: Path) -> None:
     durable.write(path, json.dumps(found.document, indent=2).encode())
     owner.give([path])
     click.echo(f"{path}  run folder: {found.folder}", err=True)
-
-
-def _quantity(option: str, given: str | None, parse: Callable[[object], int]) -> int | None:
-    if given is None:
-        return None
-    try:
-        return parse(given)
-    except ValueError as error:
-        raise BadInput(f"{option}: {error}") from error
 
 
 def _tell_differences(benches: list[Bench]) -> None:

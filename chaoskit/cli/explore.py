@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import parse_duration
 from chaoskit.base.store import find_run
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import PATH, store_option
+from chaoskit.cli.options import PATH, quantity, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.disk import CutMode
@@ -66,7 +65,7 @@ def command(
     Points that leave the disks in the same state are tried once. The exit code is 0 if the system started at every
     point and lost nothing beyond what its guarantees allow, 2 if a point could not be tried, else 1.
     """
-    wishes = Wishes(points, seed, on_cut, _nanoseconds(apart), whole)
+    wishes = Wishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
     with ExploreProgress("explore") as progress:
         found = explore_run(find_run(run), store, progress, wishes)
     if as_json:
@@ -74,13 +73,6 @@ def command(
     else:
         _show(found, points)
     return worst_exit_code(point.verdict for point in found)
-
-
-def _nanoseconds(apart: str) -> int:
-    try:
-        return parse_duration(apart)
-    except ValueError as error:
-        raise BadInput(f"--apart: {error}") from error
 
 
 def _show(found: list[CrashPoint], wished: int) -> None:

@@ -15,6 +15,7 @@ from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.judge.exposure import measure_exposure
 from chaoskit.judge.subject import read_subject
+from chaoskit.report.exposed import in_hosts, lag_in_words
 
 
 @click.command("exposure")
@@ -39,17 +40,16 @@ def command(run: Path, *, as_json: bool) -> int:
 
 def show_exposure(told: Mapping[str, Any]) -> None:
     """Print an exposure, as in verdict.json."""
-    acked = told["acked"]
-    click.echo(f"acknowledged: {acked:,} messages")
+    click.echo(f"acknowledged: {told['acked']:,} messages")
     console = wide_console()
     table = Table("on stable storage of", "messages when acknowledged", box=None, pad_edge=False)
     for copies, count in told["copies_at_ack"].items():
-        table.add_row(f"{copies} host{'s' * (copies != '1')}", f"{count:,}")
+        table.add_row(in_hosts(copies), f"{count:,}")
     console.print(table)
     table = Table("after the acknowledgement, on", "p50", "p99", "max", "never", box=None, pad_edge=False)
     for copies, lag in told["lag_ms"].items():
-        times = [_time(lag[name]) for name in ("p50", "p99", "max")]
-        table.add_row(f"{copies} host{'s' * (copies != '1')}", *times, f"{lag['never']:,}")
+        times = [lag_in_words(lag[name]) for name in ("p50", "p99", "max")]
+        table.add_row(in_hosts(copies), *times, f"{lag['never']:,}")
     console.print(table)
     table = Table("a power cut of", "would lose: median", "at most", "at", "in doubt", box=None, pad_edge=False)
     for hosts, window in told["loss_window"].items():
@@ -58,7 +58,3 @@ def show_exposure(told: Mapping[str, Any]) -> None:
     console.print(table)
     for doubt in told["doubts"]:
         click.echo(f"doubt: {doubt}")
-
-
-def _time(milliseconds: float | None) -> str:
-    return "never" if milliseconds is None else f"{milliseconds:,.1f} ms"

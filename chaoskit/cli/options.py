@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -21,6 +22,18 @@ def check_folder(option: str, path: Path | None) -> None:
     """
     if path is not None and not path.absolute().parent.is_dir():
         raise BadInput(f"{option} {path}: there is no such folder; choose another file")
+
+
+def quantity(option: str, given: str, parse: Callable[[object], int]) -> int:
+    """Return what is given for an option, such as a duration, as a number.
+
+    Raises:
+        BadInput: names the option, and how it is written.
+    """
+    try:
+        return parse(given)
+    except ValueError as error:
+        raise BadInput(f"{option}: {error}") from error
 
 
 store_option = click.option(

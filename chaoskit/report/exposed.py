@@ -15,10 +15,10 @@ def in_words(told: Mapping[str, Any]) -> list[str]:
     """Return an exposure, as in verdict.json, as lines."""
     lines = []
     if "acked" in told:
-        copies = ", ".join(f"{_hosts(number)}: {count:,}" for number, count in told["copies_at_ack"].items() if count)
+        copies = ", ".join(f"{in_hosts(number)}: {count:,}" for number, count in told["copies_at_ack"].items() if count)
         lines.append(f"when acknowledged, on stable storage of {copies or 'nothing: nothing was acknowledged'}")
         lines += [
-            f"on {_hosts(number)} after the acknowledgement: {_lag(lag)}" for number, lag in told["lag_ms"].items()
+            f"on {in_hosts(number)} after the acknowledgement: {_lag(lag)}" for number, lag in told["lag_ms"].items()
         ]
         lines += [f"a power cut of {hosts}: {_loss(loss)}" for hosts, loss in told["loss_window"].items()]
     return lines + [f"doubt: {doubt}" for doubt in told["doubts"]]
@@ -40,21 +40,27 @@ def figures(by_second: Sequence[Mapping[str, Any]], domain: list[float]) -> list
     lags = [{"t": row["at_s"], **{f"c{copy}": lag["p99"] for copy, lag in row["lag_ms"].items()}} for row in by_second]
     seen = [name for name in ("c1", "c2", "c3") if any(row.get(name) is not None for row in lags)]
     if seen:
-        hosts = {name: (f"on {_hosts(name[1:])}", colour) for name, colour in zip(seen, _COLOURS[::-1], strict=False)}
-        entries = charts.told(t="at s", **{name: f"on {_hosts(name[1:])}, p99 ms" for name in seen})
+        hosts = {name: (f"on {in_hosts(name[1:])}", colour) for name, colour in zip(seen, _COLOURS[::-1], strict=False)}
+        entries = charts.told(t="at s", **{name: f"on {in_hosts(name[1:])}, p99 ms" for name in seen})
         lag = charts.lines(lags, hosts, charts.time_x(domain), charts.value_y("p99, ms"), entries)
         drawn.append(("durability-lag", "Durability lag: from the acknowledgement to stable storage", lag))
     return [{"id": name, "title": title, "spec": charts.chart(name, 170, spec)} for name, title, spec in drawn]
 
 
-def _hosts(number: str) -> str:
+def in_hosts(number: str) -> str:
+    """Return a number of hosts, with the noun."""
     return f"{number} host{'s' * (number != '1')}"
+
+
+def lag_in_words(milliseconds: float | None) -> str:
+    """Return a lag; None is never."""
+    return "never" if milliseconds is None else f"{milliseconds:,.1f} ms"
 
 
 def _lag(lag: Mapping[str, Any]) -> str:
     if lag["max"] is None:
         return "never"
-    times = [f"{name} {'never' if lag[name] is None else f'{lag[name]:,.1f} ms'}" for name in ("p50", "p99", "max")]
+    times = [f"{name} {lag_in_words(lag[name])}" for name in ("p50", "p99", "max")]
     return ", ".join(times) + f"; never: {lag['never']:,} messages" * bool(lag["never"])
 
 
