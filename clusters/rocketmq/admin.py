@@ -6,12 +6,17 @@ Requests and their fields: `org.apache.rocketmq.remoting.protocol` of RocketMQ 5
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+from chaoskit.contract.service import ServiceError
 from clusters.rocketmq.remoting import Refused, ask
 
 Server = tuple[str, int]
 """Address and port."""
+
+Told = TypeVar("Told")
 
 _CREATE_TOPIC, _DELETE_TOPIC, _FORGET_TOPIC, _TOPIC_CONFIG = 17, 215, 216, 351
 _CREATE_GROUP, _DELETE_GROUP = 200, 207
@@ -114,6 +119,27 @@ def create_group(
 def delete_group(broker: Server, group: str, timeout_s: float) -> None:
     """Delete a group of consumers on a broker; raises like `ask`."""
     ask(broker, _DELETE_GROUP, timeout_s, {"groupName": group, "cleanOffset": True})
+
+
+def ask_master(brokers: Sequence[Server], question: Callable[[Server], Told], timeout_s: float) -> Told:
+    """Return what the master among some brokers tells.
+
+    Args:
+        brokers: of one group.
+        question: asks it; raises like `ask`.
+        timeout_s: of each broker.
+
+    Raises:
+        ServiceError: there is none, or it did not tell.
+    """
+    why = "none of its brokers is a master"
+    for broker in brokers:
+        try:
+            if copying(broker, timeout_s).is_master:
+                return question(broker)
+        except (OSError, ServiceError) as error:
+            why = str(error)
+    raise ServiceError(why)
 
 
 def behind(broker: Server, timeout_s: float) -> tuple[int, int]:

@@ -150,16 +150,15 @@ class RocketAuditor(JavaConsumer):
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         queue, number = divmod(partition, len(self._brokers))
-        why = "none of its brokers is a master"
-        for address in self._brokers[number]:
-            broker = address, BROKER_PORT
-            try:
-                if admin.copying(broker, _ASK_S).is_master:
-                    _none_open(broker)
-                    return progress.bounds(broker, (topic, queue), timeout_s)
-            except (OSError, ServiceError) as error:
-                why = str(error)
-        raise ServiceError(f"no end position of {topic}/{partition}: {why}")
+
+        def ends(master: admin.Server) -> tuple[int, int]:
+            _none_open(master)
+            return progress.bounds(master, (topic, queue), timeout_s)
+
+        try:
+            return admin.ask_master([(address, BROKER_PORT) for address in self._brokers[number]], ends, _ASK_S)
+        except ServiceError as error:
+            raise ServiceError(f"no end position of {topic}/{partition}: {error}") from error
 
     def position(self, topic: str, partition: int) -> int:
         return self._reached.get((topic, partition), 0)

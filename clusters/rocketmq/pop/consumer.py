@@ -92,15 +92,12 @@ class RocketQueueConsumer:
         return []
 
     def left(self, queue: str) -> tuple[int, int]:
-        why = "none of its brokers is a master"
-        for address in self._brokers:
-            master = address, BROKER_PORT
-            try:
-                if admin.copying(master, _ASK_S).is_master:
-                    return queues.left(master, queue, CLUSTER_NAME, _ASK_S), 1 + self._invisible.there()
-            except (OSError, ServiceError) as error:
-                why = str(error)
-        raise Unreachable(f"queue {queue}: {why}")
+        brokers = [(address, BROKER_PORT) for address in self._brokers]
+        try:
+            left = admin.ask_master(brokers, lambda master: queues.left(master, queue, CLUSTER_NAME, _ASK_S), _ASK_S)
+        except ServiceError as error:
+            raise Unreachable(f"queue {queue}: {error}") from error
+        return left, 1 + self._invisible.there()
 
     def close(self, *, abruptly: bool = False) -> None:
         if self._unsettled or self._more:

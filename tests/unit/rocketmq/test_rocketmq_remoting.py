@@ -7,10 +7,12 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from chaoskit.contract.service import ServiceError
 from clusters.rocketmq import admin
 from clusters.rocketmq.remoting import Refused, ask
 
@@ -119,3 +121,28 @@ def test_a_controller_tells_the_master_of_a_group_that_it_knows(served: _Server)
     assert admin.elected(served.where, "broker-0", 1.0) == admin.Elected("10.0.0.3", 4, ("10.0.0.3", "10.0.0.1"))
     assert admin.elected(served.where, "broker-1", 1.0) is None
     assert served.asked[0][1] == b'["broker-0"]'
+
+
+@pytest.mark.parametrize(
+    ("masters", "told"),
+    [
+        ({"b"}, "b"),
+        ({"a", "b"}, "a"),
+        (set(), "none of its brokers is a master"),
+        ({"silent"}, "no answer from silent"),
+    ],
+)
+def test_only_a_master_is_asked(monkeypatch: pytest.MonkeyPatch, masters: set[str], told: str) -> None:
+    def ask(broker: admin.Server) -> str:
+        if broker[0] == "silent":
+            raise OSError("no answer from silent")
+        return broker[0]
+
+    monkeypatch.setattr(admin, "copying", lambda broker, _: SimpleNamespace(is_master=broker[0] in masters))
+    brokers = [(name, 10911) for name in ("a", "b", "silent")]
+
+    if told in masters:
+        assert admin.ask_master(brokers, ask, 1.0) == told
+    else:
+        with pytest.raises(ServiceError, match=told):
+            admin.ask_master(brokers, ask, 1.0)
