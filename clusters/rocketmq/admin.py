@@ -142,11 +142,25 @@ def ask_master(brokers: Sequence[Server], question: Callable[[Server], Told], ti
     raise ServiceError(why)
 
 
-def behind(broker: Server, timeout_s: float) -> tuple[int, int]:
-    """Return how many seconds late a broker delivers what waits for its time, and how many bytes of its log are in no
-    queue yet; raises like `ask`."""
-    told = ask(broker, _RUNTIME, timeout_s).content()["table"]
-    return int(told.get("timerReadBehind", 0)), int(told.get("dispatchBehindBytes", 0))
+def timer_late_s(broker: Server, timeout_s: float) -> int:
+    """Return how many seconds late a broker delivers what waits for its time; raises like `ask`."""
+    return int(_runtime(broker, timeout_s).get("timerReadBehind", 0))
+
+
+def check_dispatched(master: Server, timeout_s: float) -> None:
+    """Check that all of a master's log is in its queues.
+
+    With `allAckInSyncStateSet` it shows only what all brokers of its sync-state set have, and nothing new while one of
+    them is not connected (`AutoSwitchHAService.computeConfirmOffset`).
+
+    Raises:
+        ServiceError: some is in no queue yet; and like `ask`.
+    """
+    behind = int(_runtime(master, timeout_s).get("dispatchBehindBytes", 0))
+    copying = ask(master, _HA_STATUS, timeout_s).content()
+    lacking = [each["diff"] for each in copying["haConnectionInfo"] if each["inSync"]]
+    if behind or copying["inSyncSlaveNums"] > len(lacking) or any(lacking):
+        raise ServiceError("some of its log is in no queue yet")
 
 
 def settings_of(broker: Server, timeout_s: float) -> dict[str, str]:
@@ -183,6 +197,11 @@ def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
         return None
     in_sync = tuple(_host(each["brokerAddress"]) for each in replicas["inSyncReplicas"])
     return Elected(_host(replicas.get("masterAddress") or ""), int(replicas.get("masterEpoch") or 0), in_sync)
+
+
+def _runtime(broker: Server, timeout_s: float) -> dict[str, str]:
+    table: dict[str, str] = ask(broker, _RUNTIME, timeout_s).content()["table"]
+    return table
 
 
 def _host(address: str) -> str:

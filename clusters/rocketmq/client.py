@@ -152,6 +152,7 @@ class RocketAuditor(JavaConsumer):
         queue, number = divmod(partition, len(self._brokers))
 
         def ends(master: admin.Server) -> tuple[int, int]:
+            admin.check_dispatched(master, _ASK_S)
             _none_open(master)
             return progress.bounds(master, (topic, queue), timeout_s)
 

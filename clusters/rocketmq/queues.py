@@ -114,7 +114,7 @@ def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
     """
     topic, group = real_topic(queue), group_of(queue)
     parts = 1 if queue.endswith(DEAD) else QUEUES
-    late_s, undispatched = admin.behind(master, timeout_s)
+    admin.check_dispatched(master, timeout_s)
     waiting = sum(progress.lag(master, (topic, each), group, timeout_s) for each in range(parts))
     again = progress.lag(master, (f"%RETRY%{group}_{topic}", 0), group, timeout_s)
     revive = f"rmq_sys_REVIVE_LOG_{cluster}"
@@ -122,6 +122,6 @@ def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
         progress.waits(master, (revive, each), (_REVIVE_GROUP, _CHECKPOINT), timeout_s)
         for each in range(_REVIVE_QUEUES)
     )
-    if undispatched or (not waiting + again and (held or late_s > _TIMER_LAG_S)):
-        raise ServiceError("messages may come that are in no queue yet, wait for their time, or to be delivered again")
+    if not waiting + again and (held or admin.timer_late_s(master, timeout_s) > _TIMER_LAG_S):
+        raise ServiceError("messages may come that wait for their time, or to be delivered again")
     return waiting + again

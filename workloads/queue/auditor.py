@@ -57,15 +57,16 @@ def _probe(job: Job[QueueOptions]) -> bool:
 
 
 def _note_depths(job: Job[QueueOptions], op: int) -> None:
-    """Record how many messages each queue has, as the system says, while nobody receives any."""
+    """Record how many messages each queue has, as the system says, while nobody has any that it did not settle."""
     asking = job.clients.power(QueueClients).queue_consumer(job.options.consumer, job.task.index, _PREFETCH)
     asking.consume([])
     for queue in map(job.recorder.in_system, job.options.queue_names()):
         try:
-            ready, _ = asking.left(queue)
+            ready, consumers = asking.left(queue)
         except Unreachable:
             continue
-        job.recorder.observed(op, "depth", queue, 0, position=ready)
+        if not consumers:
+            job.recorder.observed(op, "depth", queue, 0, position=ready)
     asking.close()
 
 

@@ -33,6 +33,8 @@ final class PopQueues {
   private static final int UNLIMITED = 1 << 20;
   private static final long AGAIN_MS = 200;
   private static final Duration SOON = Duration.ofSeconds(1);
+  private static final Duration AWAITS = Duration.ofSeconds(3);
+  private static final long ENDS_MS = 8000;
 
   /** A delivery, with the consumer that settles it. */
   private static final class Arrival {
@@ -52,6 +54,8 @@ final class PopQueues {
   private final Semaphore room;
   private final Duration invisible;
   private final Map<String, Object> settings;
+  private final List<Thread> receivers = new ArrayList<>();
+  private volatile boolean ends;
   private volatile String error = "";
   private long tags;
 
@@ -77,6 +81,9 @@ final class PopQueues {
         case 'a':
           answer.writeUTF(settle(tags(in), arrival -> arrival.consumer.ackAsync(arrival.message)));
           break;
+        case 'e':
+          answer.writeInt(end() ? 1 : 0);
+          break;
         case 'n':
           answer.writeUTF(settle(tags(in), each -> each.consumer.changeInvisibleDurationAsync(each.message, SOON)));
           break;
@@ -95,13 +102,29 @@ final class PopQueues {
     Thread receiver = new Thread(() -> receive(topic, group), "receive-" + topic);
     receiver.setDaemon(true);
     receiver.start();
+    receivers.add(receiver);
+  }
+
+  /** Receives no more; returns whether nothing that was popped is left, also by what still waited at a broker. */
+  private boolean end() throws InterruptedException {
+    ends = true;
+    long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ENDS_MS);
+    for (Thread each : receivers) {
+      each.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime())));
+      if (each.isAlive()) {
+        return false;
+      }
+    }
+    return error.isEmpty() && arrived.isEmpty() && unsettled.isEmpty();
   }
 
   private void receive(String topic, String group) {
     SimpleConsumer consumer = null;
-    while (true) {
+    while (!ends) {
       try {
-        room.acquire();
+        if (!room.tryAcquire(AGAIN_MS, TimeUnit.MILLISECONDS)) {
+          continue;
+        }
         int wanted = 1;
         while (wanted < BATCH && room.tryAcquire()) {
           wanted++;
@@ -135,7 +158,7 @@ final class PopQueues {
         .newSimpleConsumerBuilder()
         .setClientConfiguration(configuration)
         .setConsumerGroup(group)
-        .setAwaitDuration(Duration.ofSeconds(5))
+        .setAwaitDuration(AWAITS)
         .setSubscriptionExpressions(Map.of(topic, FilterExpression.SUB_ALL))
         .build();
   }

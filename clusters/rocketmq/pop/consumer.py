@@ -24,8 +24,9 @@ DELIVERY_LIMIT = "delivery_limit"
 
 _ASK_S = 2.0
 
-_COMES_AGAIN_S = 5.0
-"""How long after its time an invisible message may need to be counted as waiting again (`PopReviveService`)."""
+_COMES_AGAIN_S = 8.0
+"""How long after its time an invisible message may need to be counted as waiting again: it may have been popped as late
+as 3 s after the consumer left, by a request that waited at the broker, and comes again by `PopReviveService`."""
 
 
 class Invisible:
@@ -63,9 +64,10 @@ class RocketQueueConsumer:
         self._brokers = brokers
         self._invisible = invisible
         self._unsettled: set[int] = set()
-        self._more = False
+        self._consumes = False
 
     def consume(self, queues_: Sequence[str]) -> None:
+        self._consumes = bool(queues_)
         for queue in queues_:
             self._ask(b"q" + frames.text(queues.real_topic(queue)) + frames.text(queues.group_of(queue)))
 
@@ -78,7 +80,8 @@ class RocketQueueConsumer:
             death = Death(DELIVERY_LIMIT, queue.removesuffix(DEAD), 1) if queue.endswith(DEAD) else None
             arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, death))
             self._unsettled.add(told.position)
-        self._more = bool(arrivals)
+        if error:
+            self._invisible.begin()
         return arrivals, error or None
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
@@ -97,12 +100,19 @@ class RocketQueueConsumer:
             left = admin.ask_master(brokers, lambda master: queues.left(master, queue, CLUSTER_NAME, _ASK_S), _ASK_S)
         except ServiceError as error:
             raise Unreachable(f"queue {queue}: {error}") from error
-        return left, 1 + self._invisible.there()
+        return left, self._consumes + self._invisible.there()
 
     def close(self, *, abruptly: bool = False) -> None:
-        if self._unsettled or self._more:
+        if self._consumes and (abruptly or self._unsettled or not self._ended()):
             self._invisible.begin()
         self._dialogue.close()
+
+    def _ended(self) -> bool:
+        """Receive no more; return whether it has nothing that it popped, and no request of its own waits to pop."""
+        try:
+            return bool(self._ask(b"e").number())
+        except (OSError, ServiceError):
+            return False
 
     def _ask(self, request: bytes) -> Answer:
         self._dialogue.say(request)

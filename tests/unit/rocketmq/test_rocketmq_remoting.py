@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -103,6 +104,28 @@ _COPIED = {
 @pytest.mark.parametrize("served", [_framed({"code": 0}, json.dumps(_COPIED).encode())], indirect=True)
 def test_only_slaves_that_keep_up_are_in_sync(served: _Server) -> None:
     assert admin.copying(served.where, 1.0) == admin.Copying(True, ("10.0.0.2",))
+
+
+@pytest.mark.parametrize(
+    ("behind", "in_sync", "slaves", "refused"),
+    [
+        (0, 1, [(True, 0), (False, 70)], False),
+        (0, 0, [(False, 70)], False),
+        (9, 1, [(True, 0)], True),
+        (0, 1, [(True, 70), (False, 0)], True),
+        (0, 2, [(True, 0)], True),
+    ],
+    ids=["all in queues", "a slave that does not count", "not dispatched", "a slave lacks some", "a slave is away"],
+)
+def test_a_log_of_which_some_is_in_no_queue_yet_is_told(
+    behind: int, in_sync: int, slaves: list[tuple[bool, int]], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected = [{"inSync": each, "diff": lacks} for each, lacks in slaves]
+    told = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
+    told[907] = {"inSyncSlaveNums": in_sync, "haConnectionInfo": connected}
+    monkeypatch.setattr(admin, "ask", lambda _, code, *__: SimpleNamespace(content=lambda: told[code]))
+    with pytest.raises(ServiceError, match="in no queue yet") if refused else nullcontext():
+        admin.check_dispatched(("10.0.0.1", 10911), 1.0)
 
 
 _ELECTED = {

@@ -86,7 +86,7 @@ class Queue(Powers):
     def left(self, queue: str) -> tuple[int, int]:
         if self.silent:
             raise Unreachable("nobody answers")
-        return len(self.waiting), self.consumers
+        return len(self.waiting), self.consumers - (not self.consumed)
 
     def close(self, *, abruptly: bool = False) -> None:
         self.waiting.extend((value, count + 1) for value, count in [*self.held.values(), *self.stuck])
@@ -242,6 +242,18 @@ def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
     assert not told["audited"]
     assert told["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
     assert load.history().audit("queue-0", 0) == Drained(complete=False)
+
+
+@pytest.mark.parametrize(("consumers", "depths"), [(1, [4]), (2, [])])
+def test_a_depth_is_told_unless_others_may_hold_messages(folder: Path, consumers: int, depths: list[int]) -> None:
+    queue = Queue(3)
+    queue.consumers = consumers
+    load = _load(folder, queue)
+
+    load.work(Task(AUDITOR, 0), 1000, _options())
+
+    _, observations = rows_of(load.history(), "queue-0")
+    assert [row["position"] for row in observations if row["kind"] == "depth"] == depths
 
 
 def test_rejected_messages_are_dead_letters_of_their_queue(folder: Path) -> None:
