@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
 from clusters.common.java import PRODUCTION, Jvm
-from clusters.common.properties import Scalar, properties
+from clusters.common.properties import Scalar, properties, setting
 
 NAME_SERVER, BROKER, PROXY = "namesrv", "broker", "proxy"
 """Names of the services, in start order."""
@@ -196,6 +196,11 @@ def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> 
         "enableTopicMessageTypeCheck": True,
     }
     return json.dumps(told)
+
+
+def flushes_each(options: RocketOptions) -> bool:
+    """Return whether a message is on the master's disk before it is acknowledged."""
+    return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
 
 
 def _is_raft(options: RocketOptions) -> bool:
