@@ -22,6 +22,7 @@ from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import DataFiles, Service
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.wire import Tapped
 
 
 @runtime_checkable
@@ -104,7 +105,7 @@ class Imposing(Protocol):
         ...
 
 
-SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles)
+SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles, Tapped)
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""
 

@@ -45,6 +45,7 @@ class KafkaCluster(KafkaService):
         quiet = {"topic.metadata.refresh.interval.ms": -1, "log_level": 0}
         admin = AdminClient({BOOTSTRAP: self._bootstrap, **quiet}, logger=None)
         super().__init__(admin, options, {node: host.name for node, host in enumerate(hosts, 1)})
+        self.wire = settings.WIRE
         self.owner = f"this cluster of Kafka {options.version}"
         self._hosts = hosts
         self._brokers = brokers

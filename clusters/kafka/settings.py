@@ -8,15 +8,26 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
+from chaoskit.contract.wire import Wire
 from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties, setting
+from clusters.kafka import wire
 from clusters.kafka.security import Security, listener, listener_properties, protocols
 from clusters.kafka.zookeeper import ZooKeeper
 from clusters.zookeeper import server
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
+
+WIRE = Wire(
+    decoder="clusters.kafka.wire:KafkaDecoder",
+    ports=(BROKER_PORT, CONTROLLER_PORT),
+    messages=wire.MESSAGES,
+    errors=tuple(wire.ERRORS),
+    refusable=wire.REFUSABLE,
+)
+
 DATA_FOLDER = "kafka"
 """Kafka's folder in each log directory; see `KafkaOptions.log_dirs`."""
 

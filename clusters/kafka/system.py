@@ -24,6 +24,7 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
@@ -43,7 +44,7 @@ from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
-from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, broker_count
+from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
@@ -84,7 +85,8 @@ class System:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
         upgrade = () if options.in_zookeeper else (Upgrade,)
         migration = (Migration,) if can_migrate(options) else ()
-        return (Installation, DataFiles, *upgrade, *migration, *by_tools)
+        tapped = () if options.security else (Tapped,)
+        return (Installation, DataFiles, *upgrade, *migration, *by_tools, *tapped)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         if options.clients == "java":
@@ -151,6 +153,10 @@ class System:
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         """See `chaoskit.contract.attach.Attaching`."""
         return attached.remove(settings, names)
+
+    def wire(self, options: KafkaOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""

@@ -1,0 +1,185 @@
+"""Kafka's protocol on the wire: frames with a length, requests with a header, responses in the order of their requests.
+
+A stand-alone module: see `chaoskit.contract.wire`. Sources: Kafka's protocol guide, and the message definitions
+(`clients/src/main/resources/common/message`) of Kafka 4.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from itertools import islice
+
+from chaoskit.contract.wire import Header
+
+_API_KEYS = """
+Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch
+FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions
+CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn
+WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs
+DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken
+DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments
+ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials
+AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope
+FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker
+DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe
+ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources
+DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter
+UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState
+ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets
+AlterShareGroupOffsets DeleteShareGroupOffsets
+"""
+"""The names of the requests in the order of their keys, from 0."""
+
+MESSAGES = tuple(_API_KEYS.split())
+
+ERRORS = {
+    "UNKNOWN_SERVER_ERROR": -1, "CORRUPT_MESSAGE": 2, "UNKNOWN_TOPIC_OR_PARTITION": 3, "LEADER_NOT_AVAILABLE": 5,
+    "NOT_LEADER_OR_FOLLOWER": 6, "REQUEST_TIMED_OUT": 7, "NETWORK_EXCEPTION": 13, "COORDINATOR_LOAD_IN_PROGRESS": 14,
+    "COORDINATOR_NOT_AVAILABLE": 15, "NOT_COORDINATOR": 16, "NOT_ENOUGH_REPLICAS": 19,
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": 20, "ILLEGAL_GENERATION": 22, "UNKNOWN_MEMBER_ID": 25,
+    "REBALANCE_IN_PROGRESS": 27, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45, "DUPLICATE_SEQUENCE_NUMBER": 46,
+    "INVALID_PRODUCER_EPOCH": 47, "INVALID_TXN_STATE": 48, "INVALID_PRODUCER_ID_MAPPING": 49,
+    "CONCURRENT_TRANSACTIONS": 51, "TRANSACTION_COORDINATOR_FENCED": 52, "KAFKA_STORAGE_ERROR": 56,
+    "UNKNOWN_PRODUCER_ID": 59, "FENCED_INSTANCE_ID": 82, "PRODUCER_FENCED": 90, "FENCED_MEMBER_EPOCH": 110,
+}  # fmt: skip
+"""Codes of errors that clients must cope with."""
+
+_TOP_LEVEL = {
+    "JoinGroup": (2, 6), "Heartbeat": (1, 4), "LeaveGroup": (1, 4), "SyncGroup": (1, 4), "InitProducerId": (0, 2),
+    "AddOffsetsToTxn": (0, 3), "EndTxn": (0, 3), "ConsumerGroupHeartbeat": (0, 0),
+}  # fmt: skip
+"""Responses that begin with an error code; the versions since which a throttle time is before it, and since which they
+are flexible (with tagged fields)."""
+
+_PRODUCE_FLEXIBLE, _PRODUCE_TIMES, _PRODUCE_STARTS, _PRODUCE_RECORD_ERRORS, _PRODUCE_TOPIC_IDS = 9, 2, 5, 8, 13
+
+REFUSABLE = ("Produce", *_TOP_LEVEL)
+"""Requests whose responses can be made errors."""
+
+_LENGTH = struct.Struct(">i")
+_REQUEST = struct.Struct(">4xhhih")
+_CORRELATION = struct.Struct(">4xi")
+_FRAME_BYTES_MAX = 1 << 30
+_UNANSWERED_MAX = 100_000
+
+
+class KafkaDecoder:
+    """See `chaoskit.contract.wire.Decoder`. A client id that is longer than 256 bytes is cut."""
+
+    head = _REQUEST.size + 256
+
+    def __init__(self) -> None:
+        self._unanswered: deque[Header] = deque(maxlen=_UNANSWERED_MAX)
+
+    def length(self, begin: bytes) -> int | None:
+        if len(begin) < _LENGTH.size:
+            return None
+        size: int = _LENGTH.unpack_from(begin)[0]
+        if not 0 < size <= _FRAME_BYTES_MAX:
+            raise ValueError(f"a frame of {size} bytes")
+        return size + _LENGTH.size
+
+    def request(self, head: bytes) -> Header | None:
+        if len(head) < _REQUEST.size:
+            return None
+        key, version, correlation, size = _REQUEST.unpack_from(head)
+        if not 0 <= key < len(MESSAGES):
+            return None
+        client = head[_REQUEST.size : _REQUEST.size + max(0, size)].decode(errors="replace")
+        header = Header(MESSAGES[key], correlation, client, version)
+        self._unanswered.append(header)
+        return header
+
+    def response(self, head: bytes) -> Header | None:
+        """Return the header of the request that it answers; those before it have no answer (`acks=0`)."""
+        if len(head) < _CORRELATION.size:
+            return None
+        (correlation,) = _CORRELATION.unpack_from(head)
+        for skipped, header in enumerate(self._unanswered):
+            if header.correlation == correlation:
+                for _ in range(skipped + 1):
+                    self._unanswered.popleft()
+                return header
+        return None
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        changed = bytearray(response)
+        for at in _error_codes(header, response):
+            struct.pack_into(">h", changed, at, ERRORS[error])
+        return bytes(changed)
+
+
+class _Walk:
+    """Walks over the fields of a response."""
+
+    def __init__(self, response: bytes, flexible: bool) -> None:
+        self._bytes = response
+        self._flexible = flexible
+        self.at = _CORRELATION.size
+        self.tags()
+
+    def skip(self, size: int) -> int:
+        """Return where a field is, and go behind it."""
+        self.at += size
+        return self.at - size
+
+    def count(self, size: int = 4) -> int:
+        """Return the number of elements of an array, or of bytes of a text (size 2)."""
+        if self._flexible:
+            return self._number() - 1
+        at = self.skip(size)
+        return int.from_bytes(self._bytes[at : at + size], "big", signed=True)
+
+    def text(self) -> None:
+        """Go behind a text."""
+        self.skip(max(0, self.count(2)))
+
+    def tags(self) -> None:
+        """Go behind the tagged fields that end each structure of a flexible response."""
+        for _ in range(self._number() if self._flexible else 0):
+            self._number()
+            self.skip(self._number())
+
+    def _number(self) -> int:
+        value = shift = 0
+        for byte in islice(self._bytes, self.at, None):
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        return value
+
+
+def _error_codes(header: Header, response: bytes) -> list[int]:
+    """Return where the error codes of a response are."""
+    if header.message in _TOP_LEVEL:
+        throttled, flexible = _TOP_LEVEL[header.message]
+        walk = _Walk(response, header.version >= flexible)
+        walk.skip(4 if header.version >= throttled else 0)
+        return [walk.at]
+    return _produce_error_codes(response, header.version)
+
+
+def _produce_error_codes(response: bytes, version: int) -> list[int]:
+    walk = _Walk(response, version >= _PRODUCE_FLEXIBLE)
+    codes = []
+    for _ in range(walk.count()):
+        if version >= _PRODUCE_TOPIC_IDS:
+            walk.skip(16)
+        else:
+            walk.text()
+        for _ in range(walk.count()):
+            walk.skip(4)
+            codes.append(walk.skip(2))
+            walk.skip(8 + 8 * (version >= _PRODUCE_TIMES) + 8 * (version >= _PRODUCE_STARTS))
+            if version >= _PRODUCE_RECORD_ERRORS:
+                for _ in range(walk.count()):
+                    walk.skip(4)
+                    walk.text()
+                    walk.tags()
+                walk.text()
+            walk.tags()
+        walk.tags()
+    return codes
