@@ -175,7 +175,7 @@ class Nemesis(Protocol):
 
     Attributes:
         summary: what it does, in one line.
-        family: its family in the catalogue: process, network, disk, clock, client or membership.
+        family: its family in the catalogue: process, network, wire, disk, clock, client or membership.
         hits: type of its targets.
         on_links: whether it concerns the network, and so the hosts at the other end as well.
         delays: whether its targets may be late for others, or silent, while it holds.
@@ -280,4 +280,13 @@ class Preparing(Protocol):
         Raises:
             BadInput: it cannot be obtained.
         """
+        ...
+
+
+@runtime_checkable
+class Preceding(Protocol):
+    """Optional power: put something on hosts before the system starts there."""
+
+    def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
+        """Put it on the hosts that faults of this kind may concern; the system is installed, and not started."""
         ...

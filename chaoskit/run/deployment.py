@@ -23,6 +23,7 @@ from chaoskit.contract.service import Service
 from chaoskit.contract.system import Rooted
 from chaoskit.contract.topic import Topic
 from chaoskit.run.interruption import TooEarly
+from chaoskit.run.preceding import precede, preceded
 from chaoskit.scenario.machine import rooting
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
@@ -40,6 +41,7 @@ class Ground:
     system_options: Any
     sync: bool
     attach: Mapping[str, Any]
+    preceded: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, plan: Plan) -> Ground:
@@ -47,8 +49,9 @@ class Ground:
         spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
         return cls(
-            spec.provider, spec.hosts, spec.seats, plan.provider_options, spec.system, options, spec.sync, spec.attach
-        )
+            spec.provider, spec.hosts, spec.seats, plan.provider_options, spec.system, options, spec.sync, spec.attach,
+            preceded(plan),
+        )  # fmt: skip
 
 
 class Deployment:
@@ -74,6 +77,7 @@ class Deployment:
         try:
             watcher.on(PhaseBegun("deploy"))
             self.service: Service = self._deploy(plan)
+            precede(self._ground.preceded, self.service, self.hosts)
         except BaseException:
             self._remove_hosts()
             raise

@@ -14,7 +14,7 @@ from chaoskit.contract.installed import nemesis, taken_by_others
 from chaoskit.contract.mistakes import validated
 from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.power import words
-from chaoskit.scenario.model import Choice, FaultSpec
+from chaoskit.scenario.model import ONE_KIND_OF_TIME, Choice, FaultSpec
 from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, as_list, check_targets
 from chaoskit.scenario.zones import Zones, expand
 
@@ -102,6 +102,9 @@ def _kinds(spec: FaultSpec, place: str) -> Iterator[tuple[str, str, Mapping[str,
 def _parameters(spec: FaultSpec, choice: Choice, key: str, source: str) -> BaseModel:
     known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
     given, model = {**spec.own, **(choice.model_extra or {})}, nemesis(choice.kind).parameters
+    own = {field.alias or name for name, field in model.model_fields.items()}
+    if ("from" in given and "from" not in own) or ("every" in given and "every" not in own):
+        raise BadInput(f"{_prefix(choice, key)[:-1]}: {ONE_KIND_OF_TIME}")
     if "within" in given and "within" not in model.model_fields:
         raise BadInput(f"{_prefix(choice, key)}within: how long a fault waits for after or when; add one, or remove it")
     return validated(model, given, source, _prefix(choice, key), known)

@@ -16,8 +16,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -145,6 +147,16 @@ class WorkloadSpec(BaseModel):
     drivers: Names | None = None
 
 
+ONE_KIND_OF_TIME = "specify either at, after or when, or from, to and every"
+
+OF_KINDS_TOO = {"within", "from", "every"}
+"""Keys of faults that a kind may have for itself, where the fault has no use for them."""
+
+_SINGLE = {"at", "after", "when"}
+_OWN = "its "
+"""Prefix of the keys of a single fault's kind that are keys of a series otherwise."""
+
+
 class FaultSpec(BaseModel):
     """A single fault at a given time or once something is true, or a series of random faults; further keys are its
     parameters.
@@ -160,7 +172,8 @@ class FaultSpec(BaseModel):
         at: start of a single fault, or a range to draw it from.
         after, when: what a single fault waits for instead; see `chaoskit.scenario.triggers`.
         within: how long it waits for that at most; without `after` and `when`, a key of the kind of fault.
-        start, to, every: start and end of a series, and the interval, or range of intervals, between fault starts.
+        start, to, every: start and end of a series, and the interval, or range of intervals, between fault starts;
+            of a single fault, `from` and `every` are keys of its kind.
         quiet: intervals in which no fault of a series starts.
         duration: how long the fault lasts, or a range.
         at_most: maximum number of hosts under faults at the same time, including this fault's; the fault waits
@@ -191,13 +204,27 @@ class FaultSpec(BaseModel):
     began: str = ""
     pick: float | None = Field(default=None, ge=0, lt=1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_single_fault(cls, given: Any) -> Any:
+        """Leave `from` and `every` of a single fault, without `to`, to its kind."""
+        if not isinstance(given, dict) or "to" in given or not _SINGLE & given.keys():
+            return given
+        own = {key: given[key] for key in ("from", "every") if key in given}
+        rest = {key: value for key, value in given.items() if key not in own}
+        return {**rest, **{f"{_OWN}{key}": value for key, value in own.items()}}
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key.removeprefix(_OWN): value for key, value in handler(self).items()}
+
     @model_validator(mode="after")
     def _one_kind_of_time(self) -> FaultSpec:
         repeating = [self.start, self.to, self.every]
         series = repeating != [None] * 3
         single = [each for each in (self.at, self.after, self.when) if each is not None]
         if len(single) + series != 1 or (series and None in repeating):
-            raise ValueError("specify either at, after or when, or from, to and every")
+            raise ValueError(ONE_KIND_OF_TIME)
         if self.id and series:
             raise ValueError("id belongs to a single fault: at, after or when")
         if self.every is not None and self.every[0] < MILLISECOND:
@@ -225,7 +252,8 @@ class FaultSpec(BaseModel):
     def own(self) -> dict[str, Any]:
         """The keys of its kind, as written."""
         within = self.trigger is None and self.within is not None
-        return {**(self.model_extra or {}), **({"within": format_duration(self.within or 0)} if within else {})}
+        extra = {key.removeprefix(_OWN): value for key, value in (self.model_extra or {}).items()}
+        return {**extra, **({"within": format_duration(self.within or 0)} if within else {})}
 
     def kinds(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the kinds to draw from, each with its own keys, as written."""

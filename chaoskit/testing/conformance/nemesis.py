@@ -8,10 +8,10 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
 from chaoskit.contract.nemesis import Nemesis, Strike
 from chaoskit.contract.part import Part
-from chaoskit.scenario.model import Choice, FaultSpec
+from chaoskit.scenario.model import OF_KINDS_TOO, Choice, FaultSpec
 from chaoskit.testing.conformance.wants import Wants
 
-FAMILIES = ("process", "network", "disk", "clock", "client", "membership")
+FAMILIES = ("process", "network", "wire", "disk", "clock", "client", "membership")
 
 
 def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strike] | None = None) -> None:
@@ -55,7 +55,7 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
     wants.options(found.parameters, "parameters")
     wants.powers((*found.host_powers, *found.disk_powers, *found.service_powers))
     ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
-    for taken in (ours - {"within"}) & set(found.parameters.model_fields):
+    for taken in (ours - OF_KINDS_TOO) & set(found.parameters.model_fields):
         wants.that(False, f"its parameter `{taken}` is a reserved key of faults")
     with wants.step("damage"):
         damage = found.damage(found.parameters.model_construct())

@@ -14,6 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from echo import EchoCluster
+from frames import FramesCluster
 from trial import strike_of
 
 from chaoskit.base import plugins
@@ -30,7 +31,8 @@ def main(kind: str, key: str, dead_man_s: str, hosts: str, *parameters: str) -> 
         remote.append(SshHost(name, address, Path(key), address6=address6))
     nemesis: Any = plugins.load("nemesis", kind, "faults.inject")
     given = dict(each.split("=", 1) for each in parameters)
-    strike = strike_of(nemesis, remote[:1], EchoCluster(remote), name="0-held", **given)
+    cluster = FramesCluster(remote) if kind == "wire" else EchoCluster(remote)
+    strike = strike_of(nemesis, remote[:1], cluster, name="0-held", **given)
     nemesis.inject(strike)
     nemesis.verify(strike)
     print("held", flush=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from echo import SERVICE, EchoCluster
+from killing import DEAD_MAN_S, start_harness
 from trial import strike_of
 
 from chaoskit.contract.host import ServiceHost, ServiceState
@@ -18,33 +16,22 @@ from chaoskit.contract.nemesis import NemesisError
 from nemeses import holding
 from nemeses.network.partition import Partition
 
-_DEAD_MAN_S = 10.0
-"""A heartbeat over SSH may take seconds on a busy machine."""
-_HARNESS = Path(__file__).with_name("harness.py")
-
 
 def kill_harness_that_holds(kind: str, echo: EchoCluster, held: Callable[[], bool], **parameters: str) -> float:
     """Return how many seconds after kill -9 of the harness the fault was undone."""
-    hosts = [f"{host.name}={host.address}={host.address6}" for host in echo.hosts]
-    key = str(echo.hosts[0]._key_file)
-    given = [f"{name}={value}" for name, value in parameters.items()]
-    harness = subprocess.Popen(
-        [sys.executable, str(_HARNESS), kind, key, str(_DEAD_MAN_S), ",".join(hosts), *given],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    harness = start_harness(kind, echo.hosts, **parameters)
     assert harness.stdout is not None
     with harness, harness.stdout:
         try:
             assert harness.stdout.readline() == "held\n"
             assert held()
-            time.sleep(2 * _DEAD_MAN_S)
+            time.sleep(2 * DEAD_MAN_S)
             assert held(), "a live harness holds it"
         finally:
             harness.kill()
             killed = time.monotonic()
     while held():
-        assert time.monotonic() - killed < _DEAD_MAN_S + 20
+        assert time.monotonic() - killed < DEAD_MAN_S + 20
     return time.monotonic() - killed
 
 
@@ -56,7 +43,7 @@ def test_a_partition_is_undone_when_the_harness_was_killed(echo: EchoCluster) ->
     took_s = kill_harness_that_holds("partition", echo, lambda: not pings(echo.hosts[1], echo.hosts[0]))
 
     print(f"undone after {took_s:.2f} s")
-    assert took_s > _DEAD_MAN_S / 2
+    assert took_s > DEAD_MAN_S / 2
     assert echo.hosts[0].run(["nft", "list", "tables"]).out == ""
     assert echo.hosts[0].run(["ls", "/run/chaoskit/held"]).out.split() == ["0-held.early", "0-held.pulse"]
 
@@ -67,7 +54,7 @@ def test_a_paused_service_goes_on_when_the_harness_was_killed(echo: EchoCluster)
     took_s = kill_harness_that_holds("pause", echo, lambda: host.state(SERVICE) is ServiceState.PAUSED)
 
     print(f"undone after {took_s:.2f} s")
-    assert took_s > _DEAD_MAN_S / 2
+    assert took_s > DEAD_MAN_S / 2
     assert echo.serves(host)
 
 
@@ -81,7 +68,7 @@ def test_packets_are_no_longer_delayed_when_the_harness_was_killed(echo: EchoClu
     took_s = kill_harness_that_holds("packet-delay", echo, delayed, delay="42ms")
 
     print(f"undone after {took_s:.2f} s")
-    assert took_s > _DEAD_MAN_S / 2
+    assert took_s > DEAD_MAN_S / 2
 
 
 def test_what_was_undone_early_is_told_and_healed_again_without_harm(

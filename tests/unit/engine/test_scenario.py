@@ -100,7 +100,6 @@ def test_every_time_of_a_fault_needs_a_unit(key: str) -> None:
 @pytest.mark.parametrize(
     "times",
     [
-        {"at": "1s", "every": "1s"},
         {"at": "1s", "from": "1s", "to": "3s", "every": "1s"},
         {"from": "1s", "every": "1s"},
         {"from": "1s", "to": "3s"},

@@ -1,0 +1,35 @@
+"""What faults put on hosts before the system starts there, such as proxies that no connection may escape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import Preceding
+from chaoskit.contract.service import Service
+from chaoskit.scenario.plan import Plan
+
+
+def preceded(plan: Plan) -> Mapping[str, frozenset[str]]:
+    """Return by kind of fault the names of the hosts that its faults may concern, of kinds that come before the system.
+
+    A role may be held by any host of the system.
+    """
+    cluster = plan.scenario.cluster
+    system = cluster.host_names[: cluster.hosts]
+    found: dict[str, frozenset[str]] = {}
+    for fault in plan.faults:
+        if isinstance(nemesis(fault.kind), Preceding):
+            named = {*fault.on, *fault.spare}
+            names = named if named <= {*cluster.host_names} else {*system, *(named & {*cluster.host_names})}
+            found[fault.kind] = found.get(fault.kind, frozenset()) | names
+    return found
+
+
+def precede(wanted: Mapping[str, frozenset[str]], service: Service, hosts: Sequence[ServiceHost]) -> None:
+    """Put on the hosts what the faults need there; the system is installed, and not started."""
+    for kind, names in wanted.items():
+        preceding = nemesis(kind)
+        assert isinstance(preceding, Preceding)
+        preceding.precede(service, [host for host in hosts if host.name in names])

@@ -1,0 +1,214 @@
+"""The fault `wire`: one kind of request or response is dropped, delayed, doubled, changed, or ends its connection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.parallel import on_each
+from chaoskit.base.quantities import parse_duration
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
+from chaoskit.contract.service import Service
+from chaoskit.contract.system import Rooted, System
+from chaoskit.contract.wire import Decoding, Tapped, Wire
+from nemeses.holding import check_held, hold, release
+from nemeses.wire import placing, rules
+
+_EFFECT_S = 10.0
+"""How long the first message that something is done with may take; a group's heartbeats come every 3 s."""
+
+_POLL_S = 0.1
+_TOLD = 12
+"""So many correlation ids are told."""
+
+_DONE = {
+    rules.DROP: "dropped",
+    rules.DROP_AND_CLOSE: "dropped, each with its connection closed",
+    rules.CLOSE_BEFORE: "lost by a reset of their connections",
+    rules.CLOSE_AFTER: "passed, each with its connection closed behind it",
+    rules.DELAY: "delayed",
+    rules.DUPLICATE: "passed twice",
+    rules.ERROR: "made errors",
+    rules.HOLD_UNTIL: "held back",
+    rules.TRUNCATE: "cut in half, each with its connection closed",
+    rules.GARBLE: "changed in one byte",
+}
+
+
+def _known_action(then: str) -> str:
+    action, _, argument = then.partition(" ")
+    if action not in (*rules.PLAIN, *rules.WITH_ARGUMENT):
+        raise ValueError(f"there is no {action!r}; {nearest(action, [*rules.PLAIN, *rules.WITH_ARGUMENT])}")
+    if action in rules.PLAIN and argument:
+        raise ValueError(f"{action} stands alone; remove {argument!r}")
+    if action in rules.WITH_ARGUMENT and not argument:
+        raise ValueError(f"{action} needs {rules.WITH_ARGUMENT[action]}")
+    if action == rules.DELAY:
+        parse_duration(argument)
+    return then
+
+
+Number = Annotated[int, Field(ge=1)]
+
+
+class WireParameters(BaseModel):
+    """Which messages, by their names in the system's own protocol, and what is done with them.
+
+    Attributes:
+        message: name of the request, also where its responses are meant.
+        of: whether the request or its response is meant.
+        of_client: pattern of the names that clients give themselves.
+        which: numbers of the matching messages that are chosen; empty: any.
+        every: every so many matching messages one is chosen.
+        first: number of the first one that may be chosen.
+        count: how many are chosen at most.
+        share: the share that is chosen at random.
+        then: what is done, with its argument.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    message: str
+    of: Literal["request", "response"] = "request"
+    of_client: str = "*"
+    which: list[Number] = []
+    every: Number = 1
+    first: Number = Field(default=1, alias="from")
+    count: Number | None = None
+    share: float = Field(default=1, gt=0, le=1)
+    then: Annotated[str, AfterValidator(_known_action)]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> WireParameters:
+        if self.which and self.model_fields_set & {"every", "first", "count", "share"}:
+            raise ValueError("which names the messages; remove every, from, count and share")
+        if self.action == rules.ERROR and self.of == "request":
+            raise ValueError("then: error changes an answer; write of: response")
+        return self
+
+    @property
+    def action(self) -> str:
+        """What is done, without its argument."""
+        return self.then.partition(" ")[0]
+
+    @property
+    def argument(self) -> Any:
+        """The argument of what is done: a time in ns, a message or an error; None if it has none."""
+        argument = self.then.partition(" ")[2]
+        return parse_duration(argument) if self.action == rules.DELAY else argument or None
+
+    def rule(self, seed: int) -> dict[str, Any]:
+        """Return the fields of `nemeses.wire.rules.Rule`, as JSON values."""
+        same = self.model_dump(exclude={"then"})
+        return {**same, "then": self.action, "argument": self.argument, "seed": seed}
+
+
+class WireFault(Nemesis):
+    """Taps on the targets, in place from the start of the run, do it to single messages."""
+
+    summary = "drop, delay, double, refuse or damage chosen requests or responses of the system's protocol"
+    family = "wire"
+    on_links = True
+    tools = ("nft", "ip", "ss")
+    parameters = WireParameters
+    service_powers = (Installation, Tapped)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CONNECTIONS}
+
+    def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
+        """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
+        if isinstance(system, Rooted):
+            raise BadInput("needs this machine's Python on the hosts, which have another root; use another kind")
+        if not isinstance(system, Decoding):
+            raise BadInput("nobody has said how the messages of this system are found; use another kind of fault")
+        check_names(system.wire(options), parameters)
+
+    def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
+        """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""
+        wire = service.power(Tapped).wire
+        on_each(hosts, lambda host: placing.place(host, wire))
+
+    def inject(self, strike: Strike) -> None:
+        wire = strike.service.power(Tapped).wire
+        act, undo = placing.scripts(strike.name, strike.parameters.rule(strike.seed))
+
+        def put(host: ServiceHost) -> None:
+            strike.notes[f"escaped on {host.name}"] = placing.place_late(host, wire)
+            hold(strike, host, act, undo)
+
+        on_each(strike.hosts, put)
+
+    def verify(self, strike: Strike) -> str:
+        deadline = time.monotonic() + _EFFECT_S
+        told = _counts(strike)
+        while not any(done for _, done, _ in told.values()):
+            if time.monotonic() > deadline:
+                raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, told)}")
+            time.sleep(_POLL_S)
+            told = _counts(strike)
+        escaped = {host.name: strike.notes.get(f"escaped on {host.name}", 0) for host in strike.hosts}
+        late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
+        return "; ".join([f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")])
+
+    def heal(self, strike: Strike) -> None:
+        release(strike)
+
+    def verify_healed(self, strike: Strike) -> str:
+        told = _counts(strike)
+        for host in strike.hosts:
+            state = placing.call(host, {})
+            if state is not None and strike.name in state["rules"]:
+                raise NemesisError(f"the rule is still in effect on {host.name}")
+        check_held(strike)
+        return f"{_words(strike, told)}; the rule has ended, and nothing is held back any more"
+
+
+def check_names(wire: Wire, parameters: WireParameters) -> None:
+    """Refuse messages and errors that a protocol does not have.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    if parameters.message not in wire.messages:
+        raise BadInput(f"message: there is no {parameters.message!r}; {nearest(parameters.message, wire.messages)}")
+    if parameters.action == rules.HOLD_UNTIL and parameters.argument not in wire.messages:
+        argument = str(parameters.argument)
+        raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
+    if parameters.action == rules.ERROR:
+        if parameters.argument not in wire.errors:
+            argument = str(parameters.argument)
+            raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, wire.errors)}")
+        if parameters.message not in wire.refusable:
+            raise BadInput(f"then: error: not with {parameters.message}, but with: {', '.join(wire.refusable)}")
+
+
+def _counts(strike: Strike) -> dict[str, tuple[int, int, list[int]]]:
+    """Return by host how many messages matched, with how many something was done, and their correlation ids."""
+
+    def ask(host: ServiceHost) -> tuple[int, int, list[int]]:
+        told = (placing.call(host, {"report": strike.name}) or {}).get("rule")
+        if told is None:
+            return 0, 0, []
+        return told["matched"], told["done"], [correlation for _, correlation, _, _ in told["what"]]
+
+    return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
+
+
+def _words(strike: Strike, told: dict[str, tuple[int, int, list[int]]]) -> str:
+    """Return on how many messages the fault acted."""
+    asked: WireParameters = strike.parameters
+    what = f"{asked.message} {asked.of}s"
+    parts = []
+    for name, (matched, done, correlations) in told.items():
+        ids = ", ".join(map(str, correlations[:_TOLD])) + (", ..." if done > _TOLD else "")
+        shown = f" (correlation ids {ids})" if correlations else ""
+        parts.append(f"{name}: {done} of {matched} {what} {_DONE[asked.action]}{shown}")
+    return "; ".join(parts)
