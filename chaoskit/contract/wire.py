@@ -53,7 +53,11 @@ class Decoder(Protocol):
         ...
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        """Return a whole response with an error in it, which is one of `Wire.errors`."""
+        """Return a whole response with an error in it, which is one of `Wire.errors`.
+
+        Raises:
+            ValueError: the response is not as expected.
+        """
         ...
 
 

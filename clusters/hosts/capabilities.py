@@ -72,34 +72,47 @@ def diagnose() -> list[Capability]:
                 "apt-get install nftables; needs a kernel with nf_tables and nft_meta",
                 required=False,
             ),
-            _attempt(
-                "partitions and packet loss (nftables)",
-                network_attempts.try_loss,
-                "needs Linux 5.16 or later with CONFIG_NETFILTER_EGRESS, and apt-get install nftables iputils-ping",
-                required=False,
-            ),
-            _attempt(
-                "packet delay, reorder, duplicate, corrupt (NFQUEUE)",
-                network_attempts.try_queue,
-                f"apt-get install iptables libnetfilter-queue-dev gcc python3-dev; {with_extra('network')}; "
-                "modprobe xt_NFQUEUE",
-                required=False,
-            ),
-            _attempt("bandwidth (htb)", network_attempts.try_shaping, "modprobe -a sch_htb cls_u32", required=False),
+            *_of_network(),
             _attempt(
                 "CPU and memory limits (cgroup)",
                 try_limits,
                 "needs the cgroup controllers cpu and memory, mounted writable",
                 required=False,
             ),
-            _attempt(
-                "reset and half-open connections (ss -K)",
-                network_attempts.try_reset,
-                "needs a kernel with CONFIG_INET_DIAG_DESTROY",
-                required=False,
-            ),
         ]
     return findings
+
+
+def _of_network() -> list[Capability]:
+    """Return what faults of networks and messages can use."""
+    return [
+        _attempt(
+            "partitions and packet loss (nftables)",
+            network_attempts.try_loss,
+            "needs Linux 5.16 or later with CONFIG_NETFILTER_EGRESS, and apt-get install nftables iputils-ping",
+            required=False,
+        ),
+        _attempt(
+            "packet delay, reorder, duplicate, corrupt (NFQUEUE)",
+            network_attempts.try_queue,
+            f"apt-get install iptables libnetfilter-queue-dev gcc python3-dev; {with_extra('network')}; "
+            "modprobe xt_NFQUEUE",
+            required=False,
+        ),
+        _attempt("bandwidth (htb)", network_attempts.try_shaping, "modprobe -a sch_htb cls_u32", required=False),
+        _attempt(
+            "reset and half-open connections (ss -K)",
+            network_attempts.try_reset,
+            "needs a kernel with CONFIG_INET_DIAG_DESTROY",
+            required=False,
+        ),
+        _attempt(
+            "faults on the wire (TPROXY)",
+            network_attempts.try_tap,
+            "modprobe -a nft_tproxy nft_ct; needs CONFIG_IP_MULTIPLE_TABLES",
+            required=False,
+        ),
+    ]
 
 
 def _essentials() -> list[Capability]:

@@ -55,6 +55,18 @@ with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(
 PROGRAM
 """
 
+_TAP = """
+ip link set lo up
+ip rule add fwmark 7 lookup 7
+ip route add local default dev lo table 7
+nft -f - <<RULES
+table ip try {
+chain in { type filter hook prerouting priority mangle; tcp dport 7 tproxy to :7 accept; }
+chain out { type route hook output priority mangle; meta mark 7 ct mark set 7; ct direction reply meta mark set 7; }
+}
+RULES
+"""
+
 
 def try_loss() -> str:
     """Drop and reject packets with nftables."""
@@ -80,6 +92,11 @@ def try_shaping() -> str:
 def try_reset() -> str:
     """Reset a connection with `ss -K`."""
     return _attempt(_RESET, "ss -K resets a connection")
+
+
+def try_tap() -> str:
+    """Pass connections to a proxy with nftables, and the answers back to it."""
+    return _attempt(_TAP, "connections can be passed to a proxy as they are")
 
 
 def _attempt(script: str, success: str) -> str:

@@ -122,6 +122,8 @@ class _Walk:
     def skip(self, size: int) -> int:
         """Return where a field is, and go behind it."""
         self.at += size
+        if self.at > len(self._bytes):
+            raise ValueError(f"a response of {len(self._bytes)} bytes ends too early")
         return self.at - size
 
     def count(self, size: int = 4) -> int:
@@ -158,7 +160,7 @@ def _error_codes(header: Header, response: bytes) -> list[int]:
         throttled, flexible = _TOP_LEVEL[header.message]
         walk = _Walk(response, header.version >= flexible)
         walk.skip(4 if header.version >= throttled else 0)
-        return [walk.at]
+        return [walk.skip(2)]
     return _produce_error_codes(response, header.version)
 
 

@@ -159,19 +159,28 @@ class Flow:
             return at
         if rule.then in {rules.DROP_AND_CLOSE, rules.CLOSE_BEFORE}:
             self.ends = "orderly" if rule.then == rules.DROP_AND_CLOSE else "reset"
+        elif rule.then == rules.ERROR:
+            self._refuse(fate.header, fate.chosen, buffer[at : at + length])
         elif rule.then != rules.DROP:
-            self._replace(fate.header, rule, buffer[at : at + length])
+            self._replace(rule, buffer[at : at + length])
         return at + length
 
-    def _replace(self, header: Header, rule: Rule, whole: bytes) -> None:
+    def _refuse(self, header: Header, chosen: tuple[str, Rule], whole: bytes) -> None:
+        """Pass an error instead of a response; pass it unchanged, if it is not as expected."""
+        name, rule = chosen
+        try:
+            whole = self._decoder.refused(header, whole, rule.argument)
+        except ValueError:
+            self._rules.undone(name)
+        self._pass(whole)
+
+    def _replace(self, rule: Rule, whole: bytes) -> None:
         """Pass something else instead of a message, or end the connection behind it."""
         if rule.then == rules.DUPLICATE:
             whole += whole
         elif rule.then == rules.GARBLE:
             middle = (min(len(whole), self._decoder.head) + len(whole)) // 2
             whole = whole[: middle - 1] + bytes([whole[middle - 1] ^ 0xFF]) + whole[middle:]
-        elif rule.then == rules.ERROR:
-            whole = self._decoder.refused(header, whole, rule.argument)
         else:
             self.ends = "orderly"
             whole = whole[: len(whole) // 2] if rule.then == rules.TRUNCATE else whole

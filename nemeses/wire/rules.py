@@ -133,6 +133,12 @@ class Rules:
             self._ended[name] = ended
         self.looking = bool(self.active)
 
+    def undone(self, name: str) -> None:
+        """Take back that something was done with the message that a rule chose last."""
+        matching = self.active[name]
+        matching.done -= 1
+        del matching.what[matching.done :]
+
     def report(self, name: str) -> dict[str, Any] | None:
         """Return what a rule matched and what was done, also once it has ended; None if it never was."""
         found = self.active.get(name) or self._ended.get(name)

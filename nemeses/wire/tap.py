@@ -13,6 +13,7 @@ import importlib
 import itertools
 import json
 import random
+import resource
 import select
 import socket
 import sys
@@ -206,6 +207,8 @@ def _transparent() -> socket.socket:
 
 def main(argument: str) -> None:
     """Serve as the argument says."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asked = json.loads(argument)
     module, _, name = asked["decoder"].partition(":")
     Tap(getattr(importlib.import_module(module), name), asked["port"], Path(asked["control"])).serve()

@@ -14,7 +14,7 @@ from killing import DEAD_MAN_S, start_harness
 from trial import strike_of
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.wire import fault, placing
@@ -231,3 +231,31 @@ def test_a_killed_harness_leaves_a_tap_that_holds_nothing_back(frames: FramesClu
         assert state(host)["held"] == 0
         assert state(host)["connections"] == 2
     assert host.run(["ls", "/run/chaoskit/held"]).out.split() == ["0-held.early", "0-held.pulse"]
+
+
+def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None:
+    lab = LocalProvider().provision(journal, 1, LocalOptions(size="256MiB"))
+    (host,) = lab.hosts
+    cluster = FramesCluster(lab.hosts)
+    nemesis = WireFault()
+    strike = strike_of(nemesis, [host], cluster, message="Produce", of="response", then="drop-and-close")
+    try:
+        cluster.start(host)
+        nemesis.inject(strike)
+        host.power(PowerSwitch).power_cut()
+        host.power(PowerSwitch).power_on()
+        cluster.start(host)
+        with Client(host) as client:
+            assert client.ask("Produce") is not None, "there is no tap"
+
+            nemesis.renew(strike, [host])
+
+            with pytest.raises(OSError, match="reset"):
+                client.ask("Produce")
+        with Client(host) as client:
+            assert client.ask("Produce") is None
+        assert "n1: 1 of 1 Produce responses dropped" in nemesis.verify(strike)
+        nemesis.heal(strike)
+        assert nemesis.verify_healed(strike)
+    finally:
+        lab.close()

@@ -141,6 +141,16 @@ def test_a_response_becomes_an_error() -> None:
     assert responses.fed([frame(struct.pack(">ib", 9, 0) + bytes(7))])[8:] == struct.pack(">bih", 0, 0, 90) + b"\0"
 
 
+def test_a_response_that_is_not_as_expected_passes_and_does_not_count() -> None:
+    decoder = KafkaDecoder()
+    decoder.request(request("Produce", 9))
+    responses = Direction(RESPONSE, decoder, then="error", argument="NOT_LEADER_OR_FOLLOWER")
+    answer = frame(struct.pack(">iii", 9, 1, 0x00010000))
+
+    assert responses.fed([answer]) == answer
+    assert responses.rules.report("r") == {"matched": 1, "done": 0, "what": []}
+
+
 def test_what_is_no_protocol_passes() -> None:
     direction = Direction(then="drop")
 
