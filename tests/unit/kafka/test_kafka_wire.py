@@ -7,6 +7,8 @@ import struct
 import pytest
 
 from chaoskit.contract.wire import Header
+from chaoskit.testing.conformance import check_decoder
+from clusters.kafka.settings import WIRE
 from clusters.kafka.wire import ERRORS, MESSAGES, REFUSABLE, KafkaDecoder
 
 
@@ -25,6 +27,13 @@ def refused(name: str, version: int, body: bytes, error: str = "NOT_COORDINATOR"
     header = decoder.request(request(name, 5, version=version))
     assert header is not None
     return decoder.refused(header, response(5, body), error)[8:]
+
+
+def test_the_decoder_is_whole() -> None:
+    names = ["ApiVersions", "Metadata", "Produce", "Fetch", "Vote", "Produce"]
+    requests = [request(name, number, body=bytes(300 * number)) for number, name in enumerate(names)]
+
+    check_decoder(WIRE, requests, [response(number, bytes(100 * number)) for number in range(len(names))])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""Conformance suite for decoders of a protocol on the wire."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+
+from chaoskit.contract import wire as contract
+from chaoskit.contract.wire import Decoder, Header, Wire
+from chaoskit.testing.conformance.wants import Wants
+
+
+def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[bytes]) -> None:
+    """Check the decoder of a protocol with the messages of a recorded session.
+
+    Args:
+        wire: the protocol.
+        requests: all requests of one connection, each in one piece.
+        responses: the responses to all of them, in order.
+
+    Raises:
+        AssertionError: lists what is missing.
+    """
+    name, _, made = wire.decoder.partition(":")
+    with Wants(f"decoder {wire.decoder}") as wants:
+        module = importlib.import_module(name)
+        wants.record(wire, "the protocol")
+        wants.that(wire.ports, "it has no ports")
+        wants.that(set(wire.refusable) <= set(wire.messages), "`refusable` has names that are not in `messages`")
+        foreign = _imports(inspect.getsource(module)) - {contract.__name__}
+        wants.that(not foreign, f"a tap cannot load what its module imports: {', '.join(sorted(foreign))}")
+        make: Callable[[], Decoder] = getattr(module, made)
+        with wants.step("lengths"):
+            for message in (*requests, *responses):
+                _check_length(make(), message, wants)
+        with wants.step("headers"):
+            _check_headers(wire, make(), (requests, responses), wants)
+
+
+def _imports(source: str) -> set[str]:
+    """Return the modules that are imported, without those of the standard library."""
+    nodes = list(ast.walk(ast.parse(source)))
+    found = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def _check_length(decoder: Decoder, message: bytes, wants: Wants) -> None:
+    """Check that every begin of a message gives its length, or none."""
+    told = [decoder.length(message[:size]) for size in range(len(message) + 1)]
+    wants.that(told[-1] == len(message), f"a message of {len(message)} bytes has the length {told[-1]}")
+    wants.that({*told} <= {None, len(message)}, "the length of a message depends on how many of its bytes are there")
+    wants.that(
+        told[min(decoder.head, len(message))] is not None,
+        f"{decoder.head} bytes (`head`) do not tell a message's length",
+    )
+
+
+def _check_headers(
+    wire: Wire, decoder: Decoder, session: tuple[Sequence[bytes], Sequence[bytes]], wants: Wants
+) -> None:
+    """Check that requests have known names, and responses the headers of their requests."""
+    requests, responses = session
+    asked = [decoder.request(request[: decoder.head]) for request in requests]
+    answered = [decoder.response(response[: decoder.head]) for response in responses]
+    known: list[Header] = [header for header in asked if header is not None]
+    unknown = sorted({header.message for header in known} - {*wire.messages})
+    wants.that(not unknown, f"requests have names that are not in `messages`: {', '.join(unknown)}")
+    wants.that(answered == asked, "responses do not have the headers of their requests")

@@ -1,0 +1,68 @@
+"""The suite for decoders finds what is wrong with one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chaoskit.contract.wire import Header, Wire
+from chaoskit.testing.conformance import check_decoder
+
+SESSION = ([b"\x01a", b"\x02bc"], [b"\x01A", b"\x02BC"])
+
+
+class Lines:
+    """Messages of a length byte and so many more; the first of them is the name."""
+
+    head = 2
+
+    def __init__(self) -> None:
+        self._asked: list[Header] = []
+
+    def length(self, begin: bytes) -> int | None:
+        return begin[0] + 1 if begin else None
+
+    def request(self, head: bytes) -> Header:
+        self._asked.append(Header(chr(head[1]), len(self._asked)))
+        return self._asked[-1]
+
+    def response(self, head: bytes) -> Header | None:
+        return self._asked.pop(0)
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        return response
+
+
+class Guessing(Lines):
+    """Takes what is there for the whole, and the last request for the one that is answered."""
+
+    def length(self, begin: bytes) -> int | None:
+        return len(begin)
+
+    def response(self, head: bytes) -> Header | None:
+        return self._asked.pop()
+
+
+WIRE = Wire(f"{__name__}:Guessing", (7,), ("a", "c"), refusable=("b",))
+
+
+def test_everything_that_is_wrong_is_told() -> None:
+    with pytest.raises(AssertionError) as told:
+        check_decoder(WIRE, *SESSION)
+
+    for words in (
+        "`refusable` has names that are not in `messages`",
+        "a tap cannot load what its module imports: chaoskit.testing.conformance, pytest",
+        "the length of a message depends on how many of its bytes are there",
+        "requests have names that are not in `messages`: b",
+        "responses do not have the headers of their requests",
+    ):
+        assert words in str(told.value)
+
+
+def test_what_is_right_is_not_told() -> None:
+    with pytest.raises(AssertionError) as told:
+        check_decoder(replace(WIRE, decoder=f"{__name__}:Lines", messages=("a", "b")), *SESSION)
+
+    assert str(told.value).count("\n") == 1, "only that its module imports what tests need"
