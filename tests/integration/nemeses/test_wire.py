@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 from frames import PORT, SERVICE, Client, FramesCluster
 from killing import DEAD_MAN_S, start_harness
+from trial import fault as network_fault
 from trial import strike_of
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.lab import LocalOptions, LocalProvider
+from nemeses.network.connections import ResetConnections
+from nemeses.network.packets import PacketDelay
+from nemeses.network.partition import Partition
 from nemeses.wire import fault, placing
 from nemeses.wire.fault import WireFault
 
@@ -231,6 +235,27 @@ def test_a_killed_harness_leaves_a_tap_that_holds_nothing_back(frames: FramesClu
         assert state(host)["held"] == 0
         assert state(host)["connections"] == 2
     assert host.run(["ls", "/run/chaoskit/held"]).out.split() == ["0-held.early", "0-held.pulse"]
+
+
+def test_faults_of_the_network_hit_what_passes_a_tap(frames: FramesCluster) -> None:
+    host = frames.hosts[0]
+    with Client(host) as client:
+        assert client.ask("Fetch") is not None
+        with network_fault(PacketDelay(), [host], frames, peers="clients", delay="80ms"):
+            began = time.monotonic()
+            assert client.ask("Fetch") is not None
+            assert time.monotonic() - began > 0.08
+        with network_fault(Partition(), [host], frames, peers="clients"):
+            client.send("Fetch")
+            time.sleep(0.3)
+            assert not client.has_answer()
+        assert client.answer(30) is not None
+        with network_fault(ResetConnections(), [host], frames, peers="clients", ports=[PORT]):
+            pass
+        with pytest.raises(OSError, match="reset"):
+            client.ask("Fetch")
+    with Client(host) as client:
+        assert client.ask("Fetch") is not None
 
 
 def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None:
