@@ -15,7 +15,8 @@ class Header(NamedTuple):
     """What is known of one message.
 
     Attributes:
-        message: its name in the protocol, such as `Fetch`; of a response, the name of its request.
+        message: its name in the protocol, such as `Fetch`; of a response, the name of its request, unless responses
+            have names of their own (`Wire.answers`).
         correlation: what the protocol uses to match a response with its request.
         client: the name that the client gives itself; empty if it gives none.
         version: the version of the message's format.
@@ -38,6 +39,10 @@ class Decoder(Protocol):
 
     def length(self, begin: bytes) -> int | None:
         """Return the length in bytes of the message that begins with these bytes; None if they are too few to tell.
+
+        It is asked about each message of both directions, in order, and perhaps again with more bytes; so what must be
+        known of a connection later is remembered here. Messages that belong together, so that none of them may be
+        missing, are one.
 
         Raises:
             ValueError: they are not the begin of a message.
@@ -68,14 +73,18 @@ class Wire:
     Attributes:
         decoder: the class of its `Decoder`, as `module:class`.
         ports: the TCP ports on which its hosts are called in this protocol.
-        messages: the names of all requests.
+        messages: the names of all that is sent to the system.
+        answers: the names of all that the system sends; empty: each has the name of its request.
+        named: whether clients give themselves names.
         errors: the names of the errors that a response may have.
-        refusable: the requests whose responses may be made errors.
+        refusable: the names of the responses that may be made errors.
     """
 
     decoder: str
     ports: Sequence[int]
     messages: Sequence[str]
+    answers: Sequence[str] = ()
+    named: bool = True
     errors: Sequence[str] = ()
     refusable: Sequence[str] = ()
 

@@ -21,8 +21,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 from chaoskit.contract.host import Root
 
-_TOOLS = ("openssh-server", "iproute2", "iptables", "iputils-ping", "nftables", "procps")
-"""What a host needs besides the system's own packages: sshd, and the tools of faults and probes."""
+_TOOLS = ("openssh-server", "iproute2", "iptables", "iputils-ping", "nftables", "procps", "python3")
+"""What a host needs besides the system's own packages: sshd, the tools of faults and probes, and what runs taps."""
 
 _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PACKAGES = "packages.txt"

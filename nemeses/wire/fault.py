@@ -16,7 +16,7 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.service import Service
-from chaoskit.contract.system import Rooted, System
+from chaoskit.contract.system import System
 from chaoskit.contract.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
 from nemeses.wire import placing, rules
@@ -125,8 +125,6 @@ class WireFault(Nemesis):
 
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
-        if isinstance(system, Rooted):
-            raise BadInput("needs this machine's Python on the hosts, which have another root; use another kind")
         if not isinstance(system, Decoding):
             raise BadInput("nobody has said how the messages of this system are found; use another kind of fault")
         check_names(system.wire(options), parameters)
@@ -177,8 +175,11 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
     Raises:
         BadInput: names the key and the remedy.
     """
-    if parameters.message not in wire.messages:
-        raise BadInput(f"message: there is no {parameters.message!r}; {nearest(parameters.message, wire.messages)}")
+    names = wire.answers if wire.answers and parameters.of == rules.RESPONSE else wire.messages
+    if parameters.message not in names:
+        raise BadInput(f"message: there is no {parameters.of} {parameters.message!r}; {_meant(wire, parameters)}")
+    if parameters.of_client != "*" and not wire.named:
+        raise BadInput("of_client: clients give themselves no names in this protocol; remove it")
     if parameters.action == rules.HOLD_UNTIL and parameters.argument not in wire.messages:
         argument = str(parameters.argument)
         raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
@@ -187,7 +188,18 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
             argument = str(parameters.argument)
             raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, wire.errors)}")
         if parameters.message not in wire.refusable:
-            raise BadInput(f"then: error: not with {parameters.message}, but with: {', '.join(wire.refusable)}")
+            others = ", ".join(wire.refusable) or "none of this protocol"
+            raise BadInput(f"then: error: not with {parameters.message}, but with: {others}")
+
+
+def _meant(wire: Wire, parameters: WireParameters) -> str:
+    """Return what may have been meant by a name that one direction does not have."""
+    here, there = wire.messages, wire.answers
+    if parameters.of == rules.RESPONSE and there:
+        here, there = there, here
+    if parameters.message in there:
+        return f"the other direction has it: write of: {'request' if parameters.of == rules.RESPONSE else 'response'}"
+    return nearest(parameters.message, here)
 
 
 def _counts(strike: Strike) -> dict[str, tuple[int, int, list[int]]]:

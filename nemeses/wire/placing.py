@@ -39,7 +39,9 @@ _MODULES = (
     "nemeses.wire.tap",
 )
 
-_PYTHON = shlex.join([str(Path(sys.executable).resolve()), "-I", "-S", "-c"])
+_OURS = shlex.quote(str(Path(sys.executable).resolve()))
+_PYTHON = f"$(test -x {_OURS} && echo {_OURS} || echo python3) -I -S -c"
+"""This machine's Python, or that of a host with another root."""
 
 _PROGRAM = (
     f"import sys; sys.path.insert(0, {_FOLDER!r} + '/tap.zip'); from nemeses.wire.tap import main; main(sys.argv[1])"

@@ -52,7 +52,7 @@ def test_everything_that_is_wrong_is_told() -> None:
         check_decoder(WIRE, *SESSION)
 
     for words in (
-        "`refusable` has names that are not in `messages`",
+        "`refusable` has names that no response has",
         "a tap cannot load what its module imports: chaoskit.testing.conformance, pytest",
         "the length of a message depends on how many of its bytes are there",
         "requests have names that are not in `messages`: b",
@@ -66,3 +66,20 @@ def test_what_is_right_is_not_told() -> None:
         check_decoder(replace(WIRE, decoder=f"{__name__}:Lines", messages=("a", "b")), *SESSION)
 
     assert str(told.value).count("\n") == 1, "only that its module imports what tests need"
+
+
+class Answering(Lines):
+    """Its answers have names of their own."""
+
+    def response(self, head: bytes) -> Header | None:
+        return Header(chr(head[1]), 0)
+
+
+def test_answers_with_names_of_their_own_need_not_have_those_of_requests() -> None:
+    own = replace(WIRE, decoder=f"{__name__}:Answering", messages=("a", "b"), answers=("A",), refusable=())
+
+    with pytest.raises(AssertionError) as told:
+        check_decoder(own, *SESSION)
+
+    assert "responses have names that are not in `answers`: B" in str(told.value)
+    assert str(told.value).count("\n") == 2, "and that its module imports what tests need"

@@ -19,7 +19,7 @@ def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[byt
     Args:
         wire: the protocol.
         requests: all requests of one connection, each in one piece.
-        responses: the responses to all of them, in order.
+        responses: the responses to all of them, in order; or what else the system sent, if that has names of its own.
 
     Raises:
         AssertionError: lists what is missing.
@@ -29,7 +29,7 @@ def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[byt
         module = importlib.import_module(name)
         wants.record(wire, "the protocol")
         wants.that(wire.ports, "it has no ports")
-        wants.that(set(wire.refusable) <= set(wire.messages), "`refusable` has names that are not in `messages`")
+        wants.that(set(wire.refusable) <= {*_answers(wire)}, "`refusable` has names that no response has")
         foreign = _imports(inspect.getsource(module)) - {contract.__name__}
         wants.that(not foreign, f"a tap cannot load what its module imports: {', '.join(sorted(foreign))}")
         make: Callable[[], Decoder] = getattr(module, made)
@@ -38,6 +38,10 @@ def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[byt
                 _check_length(make(), message, wants)
         with wants.step("headers"):
             _check_headers(wire, make(), (requests, responses), wants)
+
+
+def _answers(wire: Wire) -> Sequence[str]:
+    return wire.answers or wire.messages
 
 
 def _imports(source: str) -> set[str]:
@@ -69,4 +73,8 @@ def _check_headers(
     known: list[Header] = [header for header in asked if header is not None]
     unknown = sorted({header.message for header in known} - {*wire.messages})
     wants.that(not unknown, f"requests have names that are not in `messages`: {', '.join(unknown)}")
-    wants.that(answered == asked, "responses do not have the headers of their requests")
+    if wire.answers:
+        unknown = sorted({header.message for header in answered if header is not None} - {*wire.answers})
+        wants.that(not unknown, f"responses have names that are not in `answers`: {', '.join(unknown)}")
+    else:
+        wants.that(answered == asked, "responses do not have the headers of their requests")

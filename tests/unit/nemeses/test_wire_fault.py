@@ -9,9 +9,10 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.installed import nemesis, system
 from chaoskit.contract.nemesis import Preceding, Preparing
+from chaoskit.contract.wire import Wire
 from chaoskit.run.preceding import preceded
 from chaoskit.scenario.plan import Plan, read_plan
-from nemeses.wire.fault import WireParameters
+from nemeses.wire.fault import WireParameters, check_names
 
 FAULT = {"at": "3s", "for": "10s", "inject": "wire", "on": "leader", "message": "Produce", "then": "drop-and-close"}
 
@@ -93,7 +94,7 @@ def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"message": "Produced"}, "message: there is no 'Produced'; did you mean \"Produce\"?"),
+        ({"message": "Produced"}, "message: there is no request 'Produced'; did you mean \"Produce\"?"),
         ({"then": "hold-until Fetsch"}, "then: hold-until: there is no 'Fetsch'; did you mean \"Fetch\"?"),
         (
             {"of": "response", "then": "error NOT_LEADER_FOR_PARTITION"},
@@ -107,6 +108,29 @@ def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
 )
 def test_names_that_the_protocol_does_not_have_are_refused(keys: dict[str, Any], why: str) -> None:
     assert unknown(**keys).startswith(why)
+
+
+BOTH_WAYS = Wire("m:D", (1,), ("SEND", "FLOW"), ("SEND_RECEIPT",), named=False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({"message": "SEND_RECEIPT"}, "no request 'SEND_RECEIPT'; the other direction has it: write of: response"),
+        ({"message": "SEND", "of": "response"}, "no response 'SEND'; the other direction has it: write of: request"),
+        ({"message": "SEND_RECIPE", "of": "response"}, 'did you mean "SEND_RECEIPT"?'),
+        ({"message": "SEND", "of_client": "c*"}, "of_client: clients give themselves no names in this protocol"),
+    ],
+)
+def test_where_both_directions_have_their_names_each_is_asked_for_its_own(keys: dict[str, Any], why: str) -> None:
+    with pytest.raises(BadInput) as told:
+        check_names(BOTH_WAYS, WireParameters(**{"then": "drop", **keys}))
+    assert why in str(told.value)
+
+
+@pytest.mark.parametrize(("message", "of"), [("SEND", "request"), ("SEND_RECEIPT", "response")])
+def test_a_name_of_its_direction_is_taken(message: str, of: Any) -> None:
+    check_names(BOTH_WAYS, WireParameters(message=message, of=of, then="drop"))
 
 
 def test_a_system_whose_protocol_nobody_decodes_is_refused() -> None:
