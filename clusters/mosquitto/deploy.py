@@ -16,7 +16,7 @@ from clusters.common.properties import Scalar
 from clusters.common.supervision import Supervisor
 from clusters.mosquitto import probe
 from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS
-from clusters.mosquitto.settings import CONF, MosquittoOptions, data_folder, in_effect, mosquitto_conf
+from clusters.mosquitto.settings import CONF, WIRE, MosquittoOptions, data_folder, in_effect, mosquitto_conf
 
 SERVICE = "mosquitto"
 ROLES = ("broker",)
@@ -36,6 +36,7 @@ class Brokers:
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: MosquittoOptions, packages: Mapping[str, str]) -> None:
+        self.wire = WIRE
         self.hosts = list(hosts)
         self._options = options
         self._packages = packages

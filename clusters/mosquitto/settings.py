@@ -8,9 +8,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from chaoskit.contract.wire import Wire
 from clusters.common.properties import Scalar, is_true, setting, text
+from clusters.mosquitto import wire
 
 PORT = 1883
+WIRE = Wire("clusters.mosquitto.wire:MqttDecoder", (PORT,), wire.MESSAGES, wire.ANSWERS)
 CONF = "/etc/chaoskit-mosquitto/mosquitto.conf"
 DATA_FOLDER = "mosquitto"
 """Mosquitto's folder on the data disk."""

@@ -15,6 +15,7 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.system import CLIENT_POWERS
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
@@ -22,7 +23,7 @@ from clusters.mosquitto.connection import check_owed, publisher_settings, subscr
 from clusters.mosquitto.deploy import ROLES, Brokers
 from clusters.mosquitto.guarantees import GUARANTEES
 from clusters.mosquitto.releases import root_of
-from clusters.mosquitto.settings import MosquittoOptions
+from clusters.mosquitto.settings import WIRE, MosquittoOptions
 
 _FEEDS = "MQTT has topics that keep nothing; use workload.kind: feed"
 _ONE_BROKER = "there is one broker: Mosquitto has no clusters"
@@ -45,7 +46,7 @@ class System:
     }
 
     def service_powers(self, options: MosquittoOptions) -> tuple[type, ...]:
-        return (Installation,)
+        return (Installation, Tapped)
 
     def client_powers(self, options: MosquittoOptions) -> tuple[type, ...]:
         return (FeedClients,)
@@ -83,6 +84,10 @@ class System:
 
     def brokers(self, options: MosquittoOptions, hosts: int) -> int:
         return hosts
+
+    def wire(self, options: MosquittoOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def diagnose(self) -> list[Capability]:
         return [debian_roots("Mosquitto")]

@@ -21,7 +21,7 @@ from clusters.rabbitmq.releases import metadata_of
 from clusters.rabbitmq.roles import Coordinators, Roles
 from clusters.rabbitmq.routing import binding, route
 from clusters.rabbitmq.service import RabbitService
-from clusters.rabbitmq.settings import MANAGEMENT_PORT, RabbitOptions, host_name, node_name
+from clusters.rabbitmq.settings import MANAGEMENT_PORT, WIRE, RabbitOptions, host_name, node_name
 from clusters.rabbitmq.stored import Stored
 
 _POLL_S = 0.1
@@ -43,6 +43,7 @@ class RabbitCluster(RabbitService):
         metadata = metadata_of(options.version, options.metadata)
         roles = Roles(stored, management, host_name, Coordinators(control, metadata))
         super().__init__(management, stored, roles, {host.name: node_name(host.name) for host in hosts})
+        self.wire = WIRE
         self.owner = f"this cluster of RabbitMQ {options.version}"
         self._hosts = hosts
         self._options = options

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.contract.wire import Wire
 from clusters.common.properties import Scalar, text
+from clusters.rabbitmq import wire
 
 AMQP_PORT = 5672
 MANAGEMENT_PORT = 15672
@@ -16,6 +18,15 @@ USER = PASSWORD = "guest"  # noqa: S105  # RabbitMQ's default; nobody else reach
 CONF_FOLDER = "/etc/chaoskit-rabbitmq"
 DATA_FOLDER = "rabbitmq"
 """RabbitMQ's folder on the data disk."""
+
+WIRE = Wire(
+    decoder="clusters.rabbitmq.wire:RabbitDecoder",
+    ports=(AMQP_PORT, STREAM_PORT),
+    messages=wire.MESSAGES,
+    answers=wire.ANSWERS,
+    named=False,
+)
+"""AMQP 0.9.1, and the protocol of streams."""
 
 
 class RabbitOptions(BaseModel):

@@ -24,6 +24,7 @@ from chaoskit.contract.queue import QueueClients, QueueFeature
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.rabbitmq import attached, connection, limits
@@ -34,7 +35,7 @@ from clusters.rabbitmq.queues import CLASSIC, TYPES, check_types
 from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
 from clusters.rabbitmq.roles import ROLES
 from clusters.rabbitmq.routing import EXCHANGES
-from clusters.rabbitmq.settings import RabbitOptions
+from clusters.rabbitmq.settings import WIRE, RabbitOptions
 from clusters.rabbitmq.streams import link
 
 _QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
@@ -63,7 +64,7 @@ class System:
     }
 
     def service_powers(self, options: RabbitOptions) -> tuple[type, ...]:
-        return (Installation, Leadership, Reassignment, Decommissioning)
+        return (Installation, Leadership, Reassignment, Decommissioning, Tapped)
 
     def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
         return (QueueClients, LogClients, SequencedClients)
@@ -134,6 +135,10 @@ class System:
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         """See `chaoskit.contract.attach.Attaching`."""
         return attached.remove(settings, names)
+
+    def wire(self, options: RabbitOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def diagnose(self) -> list[Capability]:
         return [debian_roots("RabbitMQ")]
