@@ -1,4 +1,4 @@
-"""`chaoskit explore`: tries crash points of a run whose disk was recorded."""
+"""`chaoskit explore`: tries crash points of a run whose disks were recorded, or one fault on the wire at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from chaoskit.base.quantities import parse_duration
 from chaoskit.base.store import find_run
 from chaoskit.cli.console import wide_console
+from chaoskit.cli.explored_wire import explored
 from chaoskit.cli.options import PATH, quantity, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.summary import worst_exit_code
@@ -20,6 +21,8 @@ from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import INVALID
 from chaoskit.search.explore import CrashPoint, PointTried, Wishes
 from chaoskit.search.explore import explore as explore_run
+from chaoskit.search.wire import THEN
+from chaoskit.search.wire import Wishes as WireWishes
 
 _STARTED = {True: "yes", False: "NO", None: "not known"}
 
@@ -52,10 +55,30 @@ class ExploreProgress(SeriesProgress):
     "--apart", default="0s", show_default=True, help="The hosts lose their power within this time of each other."
 )
 @click.option("--whole", is_flag=True, help="At each point, one host, drawn, loses nothing that its disk had received.")
+@click.option("--wire", is_flag=True, help="RUN is a scenario: try one fault on the wire at a time.")
+@click.option(
+    "--message", "messages", multiple=True, metavar="PATTERN", default=("*",), show_default=True,
+    help="With --wire: only messages with such names; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--then", multiple=True, metavar="ACTION", default=THEN, show_default=True,
+    help="With --wire: what is done with a message, as in a scenario; repeatable.",
+)  # fmt: skip
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print the crash points as JSON and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON and nothing else.")
 def command(
-    run: Path, *, points: int, seed: int, on_cut: str, apart: str, whole: bool, store: Path, as_json: bool
+    run: Path,
+    *,
+    points: int,
+    seed: int,
+    on_cut: str,
+    apart: str,
+    whole: bool,
+    wire: bool,
+    messages: tuple[str, ...],
+    then: tuple[str, ...],
+    store: Path,
+    as_json: bool,
 ) -> int:
     """Cut the power of all hosts of RUN at many points, on their recorded disks, and check each time that the system
     starts with all acknowledged messages.
@@ -64,7 +87,13 @@ def command(
     quarter where most acknowledged messages are on no disk, a quarter where a folder changes, and a quarter by dice.
     Points that leave the disks in the same state are tried once. The exit code is 0 if the system started at every
     point and lost nothing beyond what its guarantees allow, 2 if a point could not be tried, else 1.
+
+    With --wire, RUN is a scenario of a system whose messages are known (docs/nemeses/wire.md): after a quiet run,
+    each kind of message is dropped, doubled or delayed, one of it in each run. The exit code is 1 if one of them did
+    what the guarantees do not allow.
     """
+    if wire:
+        return explored(run, WireWishes(messages, then), store, as_json=as_json)
     wishes = Wishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
     with ExploreProgress("explore") as progress:
         found = explore_run(find_run(run), store, progress, wishes)

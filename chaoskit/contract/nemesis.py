@@ -284,6 +284,16 @@ class Preparing(Protocol):
 
 
 @runtime_checkable
+class Counting(Protocol):
+    """Optional power: count the messages of a system's protocol that pass."""
+
+    def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
+        """Return what the evidence of a fault that counts tells: numbers of messages, by the host that they came to or
+        from, by direction (`request` or `response`), and by name."""
+        ...
+
+
+@runtime_checkable
 class Preceding(Protocol):
     """Optional power: put something on hosts before the system starts there."""
 

@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from chaoskit.scenario.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a plan requires of a deployment; plans with equal grounds may share one."""
+    """What a plan requires of a deployment."""
 
     provider: str
     hosts: int
@@ -52,6 +52,13 @@ class Ground:
             spec.provider, spec.hosts, spec.seats, plan.provider_options, spec.system, options, spec.sync, spec.attach,
             preceded(plan),
         )  # fmt: skip
+
+    def covers(self, other: Ground) -> bool:
+        """Return whether a deployment for this one serves the other, too: it may have what some faults need on more
+        hosts, but nothing that the other's faults do not need on any."""
+        here, there = self.preceded, other.preceded
+        same = replace(self, preceded=there) == other
+        return same and here.keys() == there.keys() and all(here[kind] >= names for kind, names in there.items())
 
 
 class Deployment:
@@ -97,7 +104,7 @@ class Deployment:
 
     def serves(self, plan: Plan) -> bool:
         """Return whether a trial of this plan can run on it."""
-        return self._ground == Ground.of(plan) and plan.host_powers_needed <= self._powers
+        return self._ground.covers(Ground.of(plan)) and plan.host_powers_needed <= self._powers
 
     def namespace(self) -> str:
         """Return what the names of the next trial's topics begin with.

@@ -14,6 +14,7 @@ from clusters.rabbitmq.consumer import RabbitConsumer
 from clusters.rabbitmq.publisher import RabbitPublisher
 from clusters.rabbitmq.routing import Route
 from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
+from clusters.rabbitmq.streams.link import NAMED
 from clusters.rabbitmq.streams.publisher import StreamPublisher
 
 
@@ -44,7 +45,7 @@ class RabbitClients:
         return self.producer(settings, completed)
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> StreamPublisher:
-        return StreamPublisher(self._addresses, settings, completed, name)
+        return StreamPublisher(self._addresses, settings, completed, name if settings.get(NAMED, True) else "")
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> StreamConsumer:
         return StreamConsumer(self._addresses, settings)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -19,7 +20,7 @@ from chaoskit.contract.service import Service
 from chaoskit.contract.system import System
 from chaoskit.contract.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
-from nemeses.wire import placing, rules
+from nemeses.wire import census, placing, rules
 
 _EFFECT_S = 10.0
 """How long the first message that something is done with may take; a group's heartbeats come every 3 s."""
@@ -39,6 +40,7 @@ _DONE = {
     rules.HOLD_UNTIL: "held back",
     rules.TRUNCATE: "cut in half, each with its connection closed",
     rules.GARBLE: "changed in one byte",
+    rules.COUNT: "counted",
 }
 
 
@@ -62,7 +64,7 @@ class WireParameters(BaseModel):
     """Which messages, by their names in the system's own protocol, and what is done with them.
 
     Attributes:
-        message: name of the request, also where its responses are meant.
+        message: name of the request, also where its responses are meant; `*`: all of both directions, to be counted.
         of: whether the request or its response is meant.
         of_client: pattern of the names that clients give themselves.
         which: numbers of the matching messages that are chosen; empty: any.
@@ -91,6 +93,8 @@ class WireParameters(BaseModel):
             raise ValueError("which names the messages; remove every, from, count and share")
         if self.action == rules.ERROR and self.of == "request":
             raise ValueError("then: error changes an answer; write of: response")
+        if self.message == rules.ANY and self.action != rules.COUNT:
+            raise ValueError(f"message: * can only be counted; write then: {rules.COUNT}, or a message")
         return self
 
     @property
@@ -147,7 +151,7 @@ class WireFault(Nemesis):
     def verify(self, strike: Strike) -> str:
         deadline = time.monotonic() + _EFFECT_S
         told = _counts(strike)
-        while not any(done for _, done, _ in told.values()):
+        while not any(done for _, done, *_ in told.values()):
             if time.monotonic() > deadline:
                 raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, told)}")
             time.sleep(_POLL_S)
@@ -155,6 +159,10 @@ class WireFault(Nemesis):
         escaped = {host.name: strike.notes.get(f"escaped on {host.name}", 0) for host in strike.hosts}
         late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
         return "; ".join([f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")])
+
+    def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
+        """See `chaoskit.contract.nemesis.Counting`."""
+        return census.read(evidence)
 
     def heal(self, strike: Strike) -> None:
         release(strike)
@@ -175,11 +183,13 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
     Raises:
         BadInput: names the key and the remedy.
     """
+    if parameters.of_client != "*" and not wire.named:
+        raise BadInput("of_client: clients give themselves no names in this protocol; remove it")
+    if parameters.message == rules.ANY:
+        return
     names = wire.answers if wire.answers and parameters.of == rules.RESPONSE else wire.messages
     if parameters.message not in names:
         raise BadInput(f"message: there is no {parameters.of} {parameters.message!r}; {_meant(wire, parameters)}")
-    if parameters.of_client != "*" and not wire.named:
-        raise BadInput("of_client: clients give themselves no names in this protocol; remove it")
     if parameters.action == rules.HOLD_UNTIL and parameters.argument not in wire.messages:
         argument = str(parameters.argument)
         raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
@@ -202,24 +212,36 @@ def _meant(wire: Wire, parameters: WireParameters) -> str:
     return nearest(parameters.message, here)
 
 
-def _counts(strike: Strike) -> dict[str, tuple[int, int, list[int]]]:
-    """Return by host how many messages matched, with how many something was done, and their correlation ids."""
+class _Told(NamedTuple):
+    """How many messages matched, with how many something was done, their correlation ids, and how many there were of
+    each kind if they are counted."""
 
-    def ask(host: ServiceHost) -> tuple[int, int, list[int]]:
+    matched: int = 0
+    done: int = 0
+    correlations: Sequence[int] = ()
+    tally: Mapping[str, int] = MappingProxyType({})
+
+
+def _counts(strike: Strike) -> dict[str, _Told]:
+    """Return by host what its tap tells."""
+
+    def ask(host: ServiceHost) -> _Told:
         told = (placing.call(host, {"report": strike.name}) or {}).get("rule")
         if told is None:
-            return 0, 0, []
-        return told["matched"], told["done"], [correlation for _, correlation, _, _ in told["what"]]
+            return _Told()
+        return _Told(told["matched"], told["done"], [number for _, number, _, _ in told["what"]], told["tally"])
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
 
 
-def _words(strike: Strike, told: dict[str, tuple[int, int, list[int]]]) -> str:
+def _words(strike: Strike, told: dict[str, _Told]) -> str:
     """Return on how many messages the fault acted."""
     asked: WireParameters = strike.parameters
+    if asked.action == rules.COUNT:
+        return census.words({name: each.tally for name, each in told.items()})
     what = f"{asked.message} {asked.of}s"
     parts = []
-    for name, (matched, done, correlations) in told.items():
+    for name, (matched, done, correlations, _) in told.items():
         ids = ", ".join(map(str, correlations[:_TOLD])) + (", ..." if done > _TOLD else "")
         shown = f" (correlation ids {ids})" if correlations else ""
         parts.append(f"{name}: {done} of {matched} {what} {_DONE[asked.action]}{shown}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,8 +18,9 @@ from chaoskit.contract.wire import Header
 DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER = "drop", "drop-and-close", "close-before", "close-after"
 DUPLICATE, TRUNCATE, GARBLE = "duplicate", "truncate", "garble"
 DELAY, HOLD_UNTIL, ERROR = "delay", "hold-until", "error"
+COUNT = "count"
 
-PLAIN = (DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER, DUPLICATE, TRUNCATE, GARBLE)
+PLAIN = (DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER, DUPLICATE, TRUNCATE, GARBLE, COUNT)
 """What is done without an argument."""
 
 WITH_ARGUMENT = {DELAY: "a time, such as delay 2s", HOLD_UNTIL: "a message", ERROR: "an error"}
@@ -28,6 +30,9 @@ WHOLE = (DUPLICATE, TRUNCATE, GARBLE, ERROR, CLOSE_AFTER)
 """What needs all bytes of a message at once."""
 
 REQUEST, RESPONSE = "request", "response"
+
+ANY = "*"
+"""Stands for all messages of both directions, which can only be counted."""
 
 _TOLD_MAX = 10_000
 """So many messages that something was done with are kept with their correlation ids."""
@@ -72,6 +77,7 @@ class Matching:
         matched: number of messages that matched.
         done: number of messages that were chosen.
         what: of each chosen message its number, correlation id, client and time (CLOCK_MONOTONIC, ns).
+        tally: number of messages that were counted, by direction and name, such as `request Fetch`.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -79,14 +85,21 @@ class Matching:
         self.matched = 0
         self.done = 0
         self.what: list[tuple[int, int, str, int]] = []
+        self.tally: Counter[str] = Counter()
         self._draw = random.Random(rule.seed)  # noqa: S311  # a repeatable draw, no secret
 
     def chooses(self, of: str, header: Header) -> bool:
         """Return whether something is to be done with a message; each is asked about once."""
         rule = self.rule
-        if header.message != rule.message or of != rule.of or not fnmatchcase(header.client, rule.of_client):
+        if rule.message != ANY and (header.message != rule.message or of != rule.of):
+            return False
+        if not fnmatchcase(header.client, rule.of_client):
             return False
         self.matched += 1
+        if rule.then == COUNT:
+            self.done += 1
+            self.tally[f"{of} {header.message}"] += 1
+            return False
         if not self._is_chosen(self.matched):
             return False
         self.done += 1
@@ -96,7 +109,7 @@ class Matching:
 
     def report(self) -> dict[str, Any]:
         """Return what was matched and done, as JSON values."""
-        return {"matched": self.matched, "done": self.done, "what": self.what}
+        return {"matched": self.matched, "done": self.done, "what": self.what, "tally": dict(self.tally)}
 
     def _is_chosen(self, number: int) -> bool:
         rule = self.rule

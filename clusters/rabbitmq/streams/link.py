@@ -17,11 +17,15 @@ from rstream import schema
 from rstream.client import Client
 from rstream.schema import Broker
 
+from chaoskit.contract.workload import PRODUCER
 from clusters.rabbitmq.connection import AGAIN_S, Addresses, check_each
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
 
 DEFAULTS: dict[str, Any] = {"heartbeat": 4, "frame_max": 1 << 20}
 """rstream's parameters of a connection: interval of heartbeats in s, size of a frame in bytes."""
+
+NAMED = "named"
+"""Whether a producer with publishing ids has a name. RabbitMQ filters what it has already by name and id only."""
 
 
 def check_settings(role: str, settings: Mapping[str, Any]) -> None:
@@ -30,10 +34,13 @@ def check_settings(role: str, settings: Mapping[str, Any]) -> None:
     Raises:
         BadInput: names each.
     """
-    check_each(role, settings, DEFAULTS, "rstream", _no_number)
+    known = {**DEFAULTS, NAMED: True} if role == PRODUCER else DEFAULTS
+    check_each(role, settings, known, "rstream", _wrong)
 
 
-def _no_number(_: str, value: Any) -> str:
+def _wrong(name: str, value: Any) -> str:
+    if name == NAMED:
+        return "" if type(value) is bool else f"{value!r} is not true or false"
     return "" if type(value) is int and value >= 1 else f"{value!r} is not a number of at least 1"
 
 
@@ -144,8 +151,9 @@ class Link(ABC):
         return client
 
     async def _reach(self, address: str) -> Client:
+        told = {name: self._settings[name] for name in DEFAULTS}
         client = Client(
-            address, STREAM_PORT, connection_name="chaoskit", connection_closed_handler=lambda _: None, **self._settings
+            address, STREAM_PORT, connection_name="chaoskit", connection_closed_handler=lambda _: None, **told
         )
         await client.start()
         try:

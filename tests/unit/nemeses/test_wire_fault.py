@@ -85,6 +85,7 @@ def test_a_kind_without_these_keys_has_one_kind_of_time() -> None:
         ({"share": 0}, "faults.0.share: must be more than 0"),
         ({"of": "answer"}, "faults.0.of: write one of these: 'request' or 'response'"),
         ({"message": None}, "faults.0.message"),
+        ({"message": "*"}, "message: * can only be counted; write then: count, or a message"),
     ],
 )
 def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:

@@ -1,0 +1,222 @@
+"""One fault on the wire at a time: what does each lost, late or doubled message do?
+
+A quiet run counts the messages of each kind that pass. Then one run for each kind, direction, place (the first, one in
+the middle, a late one) and action; nothing else happens in it. The idea is that of lineage-driven fault injection
+(Alvaro et al., SIGMOD 2015) and of Filibuster (Meiklejohn et al., SoCC 2021), for the messages of a system's protocol.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import owner, parquet, store
+from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.base.quantities import SECOND, format_duration
+from chaoskit.contract.event import Event, Watcher
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.mistakes import validated
+from chaoskit.contract.nemesis import Counting
+from chaoskit.history.compacting.faults import FAULTS_FILE
+from chaoskit.history.format.schema import FAULTS
+from chaoskit.judge.verdict import UNKNOWN, VALID
+from chaoskit.run.site import Site
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import Plan, make_plan
+
+SUFFIX = "-wire"
+"""Suffix of the scenario name for its runs."""
+
+RESULT = "wire-points.json"
+
+THEN = ("drop", "drop-and-close", "duplicate", "delay 3s")
+"""What is done with a message by default."""
+
+LOAD_NS = 8 * SECOND
+"""How long the load of a run takes at most: the effect of a fault on the wire is awaited for 10 s."""
+
+_KIND = "wire"
+_COUNTED = ("lost", "duplicate", "reordered")
+_LATE = 0.9
+"""Where a late message is among all of its kind: the very last one may not come in another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Which messages to try.
+
+    Attributes:
+        messages: patterns of their names.
+        then: what is done with each.
+    """
+
+    messages: Sequence[str] = ("*",)
+    then: Sequence[str] = THEN
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """One message, and what is done with it.
+
+    Attributes:
+        host: the host at whose tap it is counted.
+        of: `request` or `response`.
+        message: its name in the protocol.
+        number: which one of its kind, from 1.
+        among: how many the quiet run had there.
+        then: what is done with it.
+    """
+
+    host: str
+    of: str
+    message: str
+    number: int
+    among: int
+    then: str
+
+
+@dataclass(frozen=True, slots=True)
+class WirePoint:
+    """What one fault did.
+
+    Attributes:
+        aim: the message, and what was done.
+        verdict: the verdict of the run; `unknown`, too, if there was no such message, or the run failed.
+        done: whether it was done with the message.
+        counts: number of messages that were lost, duplicate or reordered.
+        open: number of sends without an outcome.
+        unavailable_ms: the longest time without an acknowledgement in a partition, if there was one.
+        why: the reasons of a verdict that is not `valid`, or what explains the anomalies.
+        run: folder of the run; empty if it failed before it had one.
+    """
+
+    aim: Aim
+    verdict: str
+    done: bool
+    counts: Mapping[str, int]
+    open: int
+    unavailable_ms: float | None
+    why: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class WireCounted(Event):
+    """The quiet run is over: so many kinds of messages passed, and so many runs follow."""
+
+    kinds: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class WireTried(Event):
+    """A fault was tried: number `number` of `total`."""
+
+    number: int
+    total: int
+    point: WirePoint
+
+
+def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) -> list[WirePoint]:
+    """Try one fault on the wire at a time; write `wire-points.json` into the quiet run's folder after each.
+
+    Args:
+        plan: the cluster and the load; its faults are left out.
+        store_folder: where the runs are kept.
+        watcher: receives events, including one per fault (`WireTried`).
+        wishes: which messages.
+
+    Raises:
+        BadInput: the runs are not possible, such as because the messages of the system cannot be found.
+        RunFailed: the quiet run failed.
+    """
+    for then in wishes.then:
+        validated(nemesis(_KIND).parameters, {"message": "-", "of": "response", "then": then}, "--then", "")
+    found: list[WirePoint] = []
+    hosts = list(plan.scenario.cluster.host_names[: plan.scenario.cluster.hosts])
+    with Site(store_folder) as site:
+        quiet, _ = site.run(_with(plan, {"on": hosts, "message": "*", "then": "count"}), watcher)
+        counts = _counts(quiet)
+        wanted = [(aim, possible) for aim in aims(counts, wishes) if (possible := _plan(plan, aim)) is not None]
+        if not wanted:
+            names = ", ".join(sorted({message for _, _, message in counts})) or "none"
+            raise BadInput(f"{plan.source}: no {', '.join(wishes.messages)} passed the taps; what passed: {names}")
+        watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
+        for number, (aim, possible) in enumerate(wanted, 1):
+            found.append(_try(possible, aim, site, watcher))
+            watcher.on(WireTried(number, len(wanted), found[-1]))
+            store.write_json(quiet / RESULT, [asdict(each) for each in found])
+            owner.give([quiet / RESULT])
+    return found
+
+
+def aims(counts: Mapping[tuple[str, str, str], int], wishes: Wishes) -> Iterator[Aim]:
+    """Yield what is tried with the messages that a quiet run had: each kind at the host that had most of it.
+
+    >>> counts = {("n1", "request", "Fetch"): 40, ("n2", "request", "Fetch"): 41, ("n1", "request", "Vote"): 1}
+    >>> [(aim.host, aim.message, aim.number) for aim in aims(counts, Wishes(then=["drop"]))]
+    [('n2', 'Fetch', 1), ('n2', 'Fetch', 20), ('n2', 'Fetch', 37), ('n1', 'Vote', 1)]
+    """
+    most: dict[tuple[str, str], tuple[int, str]] = {}
+    for (host, of, message), count in counts.items():
+        if any(fnmatchcase(message, pattern) for pattern in wishes.messages):
+            most[message, of] = max(most.get((message, of), (0, "")), (count, host))
+    for (message, of), (count, host) in sorted(most.items()):
+        for number in dict.fromkeys((1, max(1, count // 2), math.ceil(count * _LATE))):
+            for then in wishes.then:
+                yield Aim(host, of, message, number, count, then)
+
+
+def _with(plan: Plan, fault: Mapping[str, Any]) -> Plan:
+    """Return a plan with one fault on the wire, for as long as its load takes."""
+    content = plan.resolved()
+    duration = format_duration(min(plan.scenario.workload.duration, LOAD_NS))
+    content = {
+        **{key: value for key, value in content.items() if key not in {"expect", "accept"}},
+        "name": f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}",
+        "workload": {**content["workload"], "duration": duration},
+        "faults": [{"at": "0s", "for": duration, "inject": _KIND, **fault}],
+    }
+    return make_plan(parse_scenario(content, plan.source), plan.source)
+
+
+def _counts(quiet: Path) -> Mapping[tuple[str, str, str], int]:
+    counting = nemesis(_KIND)
+    assert isinstance(counting, Counting)
+    (fault,) = parquet.read(quiet / FAULTS_FILE, FAULTS).to_pylist()
+    return counting.counted(fault["evidence"])
+
+
+def _plan(plan: Plan, aim: Aim) -> Plan | None:
+    """Return the plan of one fault; None if this cannot be done with such a message."""
+    fault = {"on": aim.host, "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
+    try:
+        return _with(plan, fault)
+    except BadInput:
+        return None
+
+
+def _try(plan: Plan, aim: Aim, site: Site, watcher: Watcher) -> WirePoint:
+    try:
+        _, verdict = site.run(plan, watcher)
+    except RunFailed as error:
+        why = " ".join(str(error).split())
+        return WirePoint(aim, UNKNOWN, False, {}, 0, None, why, "")
+    told = verdict.as_json()
+    anomalies = {name: told["anomalies"][name] for name in _COUNTED if name in told["anomalies"]}
+    done = bool(told["faults"][0]["effective"])
+    reasons = "; ".join(told["reasons"]) if told["verdict"] != VALID else ""
+    return WirePoint(
+        aim=aim,
+        verdict=told["verdict"],
+        done=done,
+        counts={name: each["count"] for name, each in anomalies.items()},
+        open=told["counts"]["indeterminate"],
+        unavailable_ms=told["availability"].get("longest_unavailable_ms"),
+        why=reasons or "; ".join(dict.fromkeys(each["why"] for each in anomalies.values() if each["why"])),
+        run=told["run"],
+    )

@@ -1,0 +1,154 @@
+"""One fault on the wire at a time: which are tried, and what is told of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.contract.event import Event
+from chaoskit.history.compacting.faults import FAULTS_FILE
+from chaoskit.history.format.schema import FAULTS
+from chaoskit.run.deployment import Ground
+from chaoskit.scenario.plan import Plan, read_plan
+from chaoskit.search import wire
+from chaoskit.search.wire import RESULT, WireCounted, WirePoint, WireTried, Wishes, explore
+
+PASSED = "n1 passed request Produce 30, response Produce 30; n2 passed request Produce 400, request Vote 2"
+
+
+def planned(**keys: Any) -> Plan:
+    content = {
+        "name": "quiet",
+        "cluster": {"system": "kafka", "hosts": 3},
+        "workload": {"kind": "log", "duration": "30s"},
+        "faults": [{"at": "1s", "inject": "kill", "on": "leader"}],
+        "expect": {"lost": "some"},
+        **keys,
+    }
+    return read_plan(content, "s.yaml", 7)
+
+
+def verdict(kind: str = "valid", *, done: bool = True, **anomalies: int) -> Mapping[str, Any]:
+    return {
+        "verdict": kind,
+        "reasons": [] if kind == "valid" else ["it is not allowed"],
+        "anomalies": {name: {"count": count, "why": "of the fault"} for name, count in anomalies.items()},
+        "faults": [{"effective": done}],
+        "counts": {"indeterminate": 4},
+        "availability": {"longest_unavailable_ms": 12.0},
+        "run": "quiet-wire/1",
+    }
+
+
+class Runs:
+    """A site whose first run counts messages; the others have the given verdicts, or fail."""
+
+    def __init__(self, folder: Path, verdicts: list[Mapping[str, Any] | None]) -> None:
+        self.folder = folder
+        self.verdicts = iter(verdicts)
+        self.plans: list[Plan] = []
+        self.events: list[Event] = []
+
+    def __call__(self, store: Path) -> Runs:
+        return self
+
+    def __enter__(self) -> Runs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def run(self, plan: Plan, watcher: Any) -> tuple[Path, Any]:
+        self.plans.append(plan)
+        if len(self.plans) == 1:
+            row = {"fault": 0, "kind": "wire", "targets": [], "parameters": "{}", "start_ns": 0, "evidence": PASSED}
+            pq.write_table(pa.Table.from_pylist([row], FAULTS), self.folder / FAULTS_FILE)
+            return self.folder, None
+        told = next(self.verdicts)
+        if told is None:
+            raise RunFailed("the disk\nis full")
+        return self.folder, SimpleNamespace(as_json=lambda: told)
+
+    def on(self, event: Event) -> None:
+        self.events.append(event)
+
+
+def explored(folder: Path, patch: pytest.MonkeyPatch, wishes: Wishes, *told: Any) -> tuple[Runs, list[WirePoint]]:
+    runs = Runs(folder, list(told))
+    patch.setattr(wire, "Site", runs)
+    return runs, explore(planned(), folder, runs, wishes)
+
+
+def test_each_run_has_one_fault_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, found = explored(tmp_path, monkeypatch, Wishes(["Vo*"], ["drop"]), verdict(), verdict(duplicate=1))
+
+    quiet, *tries = (plan.resolved() for plan in runs.plans)
+    assert (quiet["faults"][0]["message"], quiet["faults"][0]["on"]) == ("*", ["n1", "n2", "n3"])
+    assert [(run["faults"][0]["on"], run["faults"][0]["which"]) for run in tries] == [("n2", [1]), ("n2", [2])]
+    for run in (quiet, *tries):
+        assert len(run["faults"]) == 1
+        assert run["workload"]["duration"] == "8s"
+        assert not run["expect"]
+        assert run["name"] == "quiet-wire"
+    assert [point.counts for point in found] == [{}, {"duplicate": 1}]
+    assert json.loads((tmp_path / RESULT).read_text())[1]["counts"] == {"duplicate": 1}
+    assert [type(event) for event in runs.events] == [WireCounted, WireTried, WireTried]
+
+
+def test_what_a_fault_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [verdict("invalid", lost=2), verdict("unknown", done=False), None]
+    _, found = explored(tmp_path, monkeypatch, Wishes(["Produce"], ["drop"]), *told, *[verdict()] * 3)
+
+    harmful, missed, failed = found[:3]
+    assert (harmful.verdict, harmful.done, harmful.allowed, harmful.why) == (
+        "invalid",
+        True,
+        False,
+        "it is not allowed",
+    )
+    assert (harmful.open, harmful.unavailable_ms) == (4, 12.0)
+    assert (missed.verdict, missed.done) == ("unknown", False)
+    assert (failed.verdict, failed.done, failed.why) == ("unknown", False, "the disk is full")
+
+
+def test_what_cannot_be_done_with_a_message_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    then = ["error NOT_LEADER_OR_FOLLOWER"]
+    runs, found = explored(tmp_path, monkeypatch, Wishes(["Produce", "Vote"], then), *[verdict()] * 3)
+
+    assert {(point.aim.message, point.aim.of) for point in found} == {("Produce", "response")}
+    assert len(runs.plans) == 1 + len(found)
+
+
+def test_a_message_that_did_not_pass_is_told_with_those_that_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadInput, match=r"s.yaml: no EndTxn passed the taps; what passed: Produce, Vote"):
+        explored(tmp_path, monkeypatch, Wishes(["EndTxn"]))
+
+
+def test_an_action_that_there_is_not_is_refused_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadInput, match=r"--then: then: there is no 'dropp'"):
+        explored(tmp_path, monkeypatch, Wishes(then=["dropp"]))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("on", "served"), [(["n1", "n2", "n3"], True), (["n2"], True), (None, False)], ids=["all", "one", "no tap"]
+)
+def test_a_deployment_with_taps_serves_runs_with_fewer_of_them(on: list[str] | None, served: bool) -> None:
+    fault = {"at": "1s", "for": "2s", "inject": "wire", "message": "Produce", "then": "drop"}
+    here = Ground.of(planned(faults=[{**fault, "on": "all"}]))
+    there = Ground.of(planned(faults=[{**fault, "on": on}] if on else []))
+
+    assert here.covers(there) == served
+    assert there.covers(here) == (on == ["n1", "n2", "n3"])
