@@ -108,12 +108,7 @@ def test_what_a_fault_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     _, found = explored(tmp_path, monkeypatch, Wishes(["Produce"], ["drop"]), *told, *[verdict()] * 3)
 
     harmful, missed, failed = found[:3]
-    assert (harmful.verdict, harmful.done, harmful.allowed, harmful.why) == (
-        "invalid",
-        True,
-        False,
-        "it is not allowed",
-    )
+    assert (harmful.verdict, harmful.done, harmful.why) == ("invalid", True, "it is not allowed")
     assert (harmful.open, harmful.unavailable_ms) == (4, 12.0)
     assert (missed.verdict, missed.done) == ("unknown", False)
     assert (failed.verdict, failed.done, failed.why) == ("unknown", False, "the disk is full")
