@@ -90,7 +90,7 @@ class System:
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         if options.clients == "java":
-            return (LogClients,)
+            return (LogClients, TransactionalClients)
         return (LogClients, SeekingClients, TransactionalClients, FeedClients)
 
     def check(self, declared: Declared) -> None:

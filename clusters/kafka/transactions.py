@@ -19,7 +19,7 @@ from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"
 
-_DEFAULTS = {"transaction.timeout.ms": 30_000}
+TRANSACTIONAL_DEFAULTS = {"transaction.timeout.ms": 30_000}
 """Defaults that differ from librdkafka's: the open transaction of a dead producer blocks readers for this long."""
 
 _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}
@@ -28,7 +28,7 @@ _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCE
 
 def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
-    settings = {TRANSACTIONAL_ID: name, **_DEFAULTS, **resolve_producer(given)}
+    settings = {TRANSACTIONAL_ID: name, **TRANSACTIONAL_DEFAULTS, **resolve_producer(given)}
     return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
 

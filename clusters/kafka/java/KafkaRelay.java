@@ -22,6 +22,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ProducerFencedException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -34,6 +36,11 @@ public final class KafkaRelay extends Relay {
   @Override
   Sender sender(Map<String, Object> settings, Completions completions) {
     return new Producing(settings, completions);
+  }
+
+  @Override
+  Sender transactional(Map<String, Object> settings, Completions completions) {
+    return new Transacting(settings, completions);
   }
 
   @Override
@@ -71,6 +78,14 @@ public final class KafkaRelay extends Relay {
     return whole;
   }
 
+  private static void tell(Completions completions, long token, RecordMetadata metadata, Exception error) {
+    if (error == null) {
+      completions.written(token, metadata.hasOffset() ? metadata.offset() : -1);
+    } else {
+      completions.failed(token, error);
+    }
+  }
+
   private static final class Producing implements Sender {
     private final Map<String, Object> settings;
     private final Completions completions;
@@ -86,7 +101,8 @@ public final class KafkaRelay extends Relay {
     public void send(long token, String topic, int partition, byte[] key, byte[] content) {
       try {
         producer.send(
-            new ProducerRecord<>(topic, partition, key, content), (metadata, error) -> tell(token, metadata, error));
+            new ProducerRecord<>(topic, partition, key, content),
+            (metadata, error) -> tell(completions, token, metadata, error));
       } catch (KafkaException error) { // nothing was enqueued: the producer is in an error that it cannot leave
         completions.refused(token, error);
         producer.close(Duration.ZERO);
@@ -98,12 +114,85 @@ public final class KafkaRelay extends Relay {
     public void close(int timeoutMs) {
       producer.close(Duration.ofMillis(timeoutMs));
     }
+  }
 
-    private void tell(long token, RecordMetadata metadata, Exception error) {
-      if (error == null) {
-        completions.written(token, metadata.hasOffset() ? metadata.offset() : -1);
-      } else {
-        completions.failed(token, error);
+  /** Transactions one after the other, each from its first message on. The first end is that of its registration. */
+  private static final class Transacting implements Sender {
+    private static final long PATIENCE_NS = 60_000_000_000L;
+
+    private final Completions completions;
+    private final KafkaProducer<byte[], byte[]> producer;
+    private boolean registered;
+    private boolean open;
+
+    Transacting(Map<String, Object> settings, Completions completions) {
+      this.completions = completions;
+      this.producer = new KafkaProducer<>(serialized(settings));
+    }
+
+    @Override
+    public void send(long token, String topic, int partition, byte[] key, byte[] content) {
+      try {
+        if (!open) {
+          producer.beginTransaction();
+          open = true;
+        }
+        producer.send(
+            new ProducerRecord<>(topic, partition, key, content),
+            (metadata, error) -> tell(completions, token, metadata, error));
+      } catch (KafkaException | IllegalStateException error) {
+        completions.refused(token, error);
+      }
+    }
+
+    @Override
+    public void end(long token, boolean commit) {
+      boolean ends = open;
+      open = false;
+      try {
+        if (!registered) {
+          producer.initTransactions();
+          registered = true;
+        } else if (ends) {
+          patiently(commit ? producer::commitTransaction : producer::abortTransaction);
+        }
+        completions.written(token, -1);
+      } catch (ProducerFencedException fenced) {
+        completions.failed(token, fenced);
+      } catch (KafkaException error) {
+        if (ends && commit && aborted()) {
+          completions.refused(token, error);
+        } else {
+          completions.failed(token, error);
+        }
+      }
+    }
+
+    @Override
+    public void close(int timeoutMs) {
+      producer.close(Duration.ofMillis(timeoutMs));
+    }
+
+    private void patiently(Runnable end) {
+      long deadline = System.nanoTime() + PATIENCE_NS;
+      while (true) {
+        try {
+          end.run();
+          return;
+        } catch (TimeoutException late) { // it may only be asked for again
+          if (System.nanoTime() > deadline) {
+            throw late;
+          }
+        }
+      }
+    }
+
+    private boolean aborted() {
+      try {
+        patiently(producer::abortTransaction);
+        return true;
+      } catch (KafkaException error) {
+        return false;
       }
     }
   }

@@ -18,7 +18,8 @@ from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.consumer import KafkaAuditor
 from clusters.kafka.java.relay import RELAY
-from clusters.kafka.java.settings import consumer_settings, producer_settings
+from clusters.kafka.java.settings import consumer_settings, producer_settings, transactional_settings
+from clusters.kafka.java.transactions import KafkaTransactions
 from clusters.kafka.producer import KafkaProducer
 
 NEVER_SENT = {
@@ -33,7 +34,7 @@ NEVER_SENT = {
 
 
 class JavaClients:
-    """The power `LogClients` of `chaoskit.contract.client`."""
+    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._ours = KafkaClients(connection)
@@ -47,6 +48,11 @@ class JavaClients:
         resolved = producer_settings(settings)
         process = RELAY.start(self._classpath, "producer", {**resolved, **self._servers})
         return JavaProducer(process, NEVER_SENT, completed, tells_positions=str(resolved.get("acks")) != "0")
+
+    def transactional_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> KafkaTransactions:
+        resolved = transactional_settings(settings, name)
+        process = RELAY.start(self._classpath, "transactional", {**resolved, **self._servers})
+        return KafkaTransactions(process, NEVER_SENT, completed)
 
     def prober(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
         return self._ours.prober({}, completed)

@@ -14,6 +14,7 @@ from clusters.kafka.java.relay import RELAY
 from clusters.kafka.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
 from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.transactions import TRANSACTIONAL_DEFAULTS, TRANSACTIONAL_ID
 
 _RECONNECT = {"reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
 """Fast reconnection, as with librdkafka."""
@@ -40,6 +41,12 @@ def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if _REQUEST in given and _DELIVERY not in given:  # Kafka then has it follow
         resolved.pop(_DELIVERY, None)
     return {**_RECONNECT, **resolved}
+
+
+def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the effective settings of a producer with transactions; see `producer_settings`."""
+    settings = {TRANSACTIONAL_ID: name, **TRANSACTIONAL_DEFAULTS, **producer_settings(given)}
+    return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
 
 def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:

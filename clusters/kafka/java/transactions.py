@@ -1,0 +1,30 @@
+"""Kafka's own producer with transactions; see `clusters.kafka.transactions` for what its commits prove."""
+
+from __future__ import annotations
+
+from chaoskit.contract.client import ProducerFenced
+from chaoskit.contract.vocabulary import INFO, Outcome
+from clusters.common.relay.transactional import JavaTransactionalProducer
+
+
+class KafkaTransactions(JavaTransactionalProducer):
+    """See `chaoskit.contract.client.TransactionalProducer`. A transaction whose end is unknown was its last one."""
+
+    _failure: str | None = None
+
+    def register(self, timeout_s: float) -> str | None:
+        return self._end_transaction(timeout_s, commit=False)[1]
+
+    def begin(self) -> None:
+        if self._failure is not None:
+            raise ProducerFenced(self._failure)
+
+    def commit(self, timeout_s: float) -> tuple[Outcome, str | None]:
+        outcome, error = super().commit(timeout_s)
+        if outcome == INFO:
+            self._failure = error
+        return outcome, error
+
+    def abort(self, timeout_s: float) -> str | None:
+        self._failure = super().abort(timeout_s)
+        return self._failure
