@@ -54,6 +54,20 @@ def test_groups_survive_the_faults_of_kafkas_own_clients(kafka: Any) -> None:
     assert run.anomalies["duplicate"].count == 0
 
 
+def test_transactions_of_kafkas_own_client_survive_crashes_and_zombies(kafka: Any) -> None:
+    load = {"kind": "transactions", "producers": 2, "partitions": 3, "rate": 200, "duration": "30s"}
+    faults = [
+        {"at": "3s", "inject": "kill", "on": "transaction-coordinator", "for": "2s"},
+        {"at": "12s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
+        {"at": "20s", "inject": "client-hijack", "on": "producer-1", "for": "3s"},
+    ]
+    run = kafka(cluster={"clients": "java"}, topic={"min.insync.replicas": 2}, workload=load, faults=faults)
+
+    run.assert_valid()
+    for anomaly in ("lost", "torn-transaction", "aborted-read", "zombie-write"):
+        assert run.anomalies[anomaly].count == 0
+
+
 def test_groups_survive_the_faults_of_pulsars_own_clients(pulsar: Any) -> None:
     run = pulsar(cluster={"clients": "java", "deduplication": True}, workload=_GROUPS, faults=_CLIENT_FAULTS)
 

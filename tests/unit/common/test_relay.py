@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.client import PositionLost
+from chaoskit.contract.client import PositionLost, ProducerFenced
 from chaoskit.contract.service import ServiceError
 from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
 from chaoskit.history.recording.recorder import Delivery
@@ -19,6 +19,7 @@ from clusters.common.relay import frames, process
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.transactional import JavaTransactionalProducer
+from clusters.kafka.java.transactions import KafkaTransactions
 
 
 class Jvm:
@@ -156,6 +157,22 @@ def test_an_end_that_is_told_too_late_is_not_that_of_the_next(
     assert (outcome, error) == (INFO, "the client did not end it in time")
     assert transactional.commit(5.0) == (INFO, "CoordinatorNotFoundException")
     assert told == [(7, OK, None, 3, 6)]
+
+
+def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: Jvm, told: Told) -> None:
+    producer = KafkaTransactions(jvm.ours, (), lambda *row: told.append(row))
+    jvm.says(_done(-2, -1, 5, "TimeoutException"))
+    assert producer.register(5.0) == "TimeoutException"
+    jvm.says(_done(-3, -1, 6))
+    assert producer.register(5.0) is None
+    producer.begin()
+    jvm.says(_done(-4, -1, 7, "refused KafkaException"))
+    assert producer.commit(5.0) == (FAIL, "KafkaException")
+    producer.begin()
+    jvm.says(_done(-5, -1, 8, "ProducerFencedException"))
+    assert producer.commit(5.0) == (INFO, "ProducerFencedException")
+    with pytest.raises(ProducerFenced, match="ProducerFencedException"):
+        producer.begin()
 
 
 class Member:
