@@ -44,6 +44,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: PulsarOptions, jars: Path) -> None:
+        self.wire = settings.WIRE
         placed = options.place(len(hosts))
         self._brokers = [hosts[index].address for index in placed.brokers]
         self._admin = Admin(self._brokers)

@@ -10,7 +10,9 @@ from pydantic import Field
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
+from chaoskit.contract.wire import Wire
 from clusters.common.properties import Scalar, properties
+from clusters.pulsar import wire
 from clusters.storage import settings
 from clusters.storage.settings import Count, StorageOptions, connection, enough_hosts, no_host_idle, quorums
 
@@ -18,6 +20,16 @@ BROKER = "broker"
 """Name of the service that is started after those of `clusters.storage.settings`."""
 
 BROKER_PORT, WEB_PORT = 6650, 8080
+
+WIRE = Wire(
+    decoder="clusters.pulsar.wire:PulsarDecoder",
+    ports=(BROKER_PORT,),
+    messages=wire.MESSAGES,
+    answers=wire.ANSWERS,
+    named=False,
+)
+"""What brokers say to their bookies does not pass a tap."""
+
 CLUSTER_NAME = "chaoskit"
 TOPICS = "public/default"
 """Tenant and namespace of the workload's topics."""

@@ -25,6 +25,7 @@ from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Queueing
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.pulsar import artifacts, queues
@@ -40,7 +41,7 @@ from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.positions import describe
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
-from clusters.pulsar.settings import PulsarOptions, check_settings
+from clusters.pulsar.settings import WIRE, PulsarOptions, check_settings
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 from clusters.storage.settings import check_bookies, quorums
 
@@ -74,7 +75,7 @@ class System:
     }
 
     def service_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Installation, Leadership, *decommissioning(options))
+        return (Installation, Leadership, Tapped, *decommissioning(options))
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
         if options.clients == "java":
@@ -121,6 +122,10 @@ class System:
     def describe_position(self, position: int) -> str:
         """See `chaoskit.contract.system.Positions`."""
         return describe(position)
+
+    def wire(self, options: PulsarOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""
