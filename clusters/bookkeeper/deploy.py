@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.service import Placed
 from chaoskit.contract.topic import Topic
-from clusters.bookkeeper.options import BookKeeperOptions
+from clusters.bookkeeper.options import WIRE, BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
 from clusters.storage.metadata import next_ledger, stored
 from clusters.storage.settings import metadata_uri, quorums
@@ -28,6 +28,7 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions, jars: Path) -> None:
+        self.wire = WIRE
         self._client_jars = jars
         self._digest = options.digest
         self._first = 0

@@ -1,10 +1,14 @@
-"""The options of a BookKeeper cluster."""
+"""The options of a BookKeeper cluster, and its protocol."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from clusters.storage.settings import StorageOptions
+from chaoskit.contract.wire import Wire
+from clusters.bookkeeper import wire
+from clusters.storage.settings import BOOKIE_PORT, StorageOptions
+
+WIRE = Wire(decoder="clusters.bookkeeper.wire:BookieDecoder", ports=(BOOKIE_PORT,), messages=wire.MESSAGES, named=False)
 
 
 class BookKeeperOptions(StorageOptions):

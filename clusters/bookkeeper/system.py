@@ -25,11 +25,12 @@ from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES
 from clusters.bookkeeper.known import check_clients, check_names, check_topology
-from clusters.bookkeeper.options import BookKeeperOptions
+from clusters.bookkeeper.options import WIRE, BookKeeperOptions
 from clusters.bookkeeper.roles import ROLES
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
@@ -62,7 +63,7 @@ class System:
     }
 
     def service_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (Installation, *decommissioning(options))
+        return (Installation, Tapped, *decommissioning(options))
 
     def client_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
         return (LedgerClients,)
@@ -101,6 +102,10 @@ class System:
 
     def brokers(self, options: BookKeeperOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
+
+    def wire(self, options: BookKeeperOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("BookKeeper", _JAVA_MIN, "BookKeeper")

@@ -15,6 +15,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.wire import Tapped
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions
@@ -91,7 +92,7 @@ def test_bookies_and_clients_are_told_the_same_metadata() -> None:
 def test_its_clients_have_ledgers() -> None:
     assert System().clients({}).power(LedgerClients)
     assert System().client_powers(BookKeeperOptions()) == (LedgerClients,)
-    assert System().service_powers(BookKeeperOptions()) == (Installation,)
+    assert System().service_powers(BookKeeperOptions()) == (Installation, Tapped)
 
 
 def test_doctor_is_told_of_java_and_maven() -> None:

@@ -1,0 +1,108 @@
+"""The protocol of bookies on the wire: frames of its version 3 (protobuf), or of the older ones (fixed fields).
+
+Responses come in any order; each tells its operation and what it answers. A stand-alone module: see
+`chaoskit.contract.wire`. Sources: `BookkeeperProtocol.proto`, `BookieProtocol` and `BookieProtoEncoding` of BookKeeper
+4.17.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from chaoskit.contract.wire import Header
+
+MESSAGES = (
+    "READ_ENTRY", "ADD_ENTRY", "RANGE_READ_ENTRY", "RANGE_ADD_ENTRY", "AUTH", "WRITE_LAC", "READ_LAC",
+    "GET_BOOKIE_INFO", "START_TLS", "FORCE_LEDGER", "GET_LIST_OF_ENTRIES_OF_LEDGER", "BATCH_READ_ENTRY",
+)  # fmt: skip
+"""The operations of version 3 in the order of their numbers, from 1."""
+
+_OLD = ("ADD_ENTRY", "READ_ENTRY", "AUTH", "READ_LAC", "WRITE_LAC", "GET_BOOKIE_INFO", "BATCH_READ_ENTRY")
+"""The operations of older versions in the same way."""
+
+_ASKED_ENTRY = {"ADD_ENTRY": 36, "READ_ENTRY": 16, "BATCH_READ_ENTRY": 16}
+_TOLD_ENTRY = dict.fromkeys(_ASKED_ENTRY, 20)
+"""Where older versions have the id of the entry."""
+
+_OLD_VERSION_MAX = 2
+_HEADER_FIELD = 0x0A
+"""The first byte of a message of version 3; of an older one it is the version."""
+
+_VERSION, _OPERATION, _TRANSACTION = 1, 2, 3
+"""Fields of a header of version 3."""
+
+_LENGTH = struct.Struct(">i")
+_ENTRY = struct.Struct(">q")
+_BEGIN = _LENGTH.size
+_KIND_SIZE = 4
+_FRAME_BYTES_MAX = 1 << 27
+"""Bookies take 5 MiB by default."""
+
+
+class BookieDecoder:
+    """See `chaoskit.contract.wire.Decoder`. The correlation is the id of the transaction, in older versions that of the
+    entry, which an entry of another ledger may have too."""
+
+    head = 64
+
+    def length(self, begin: bytes) -> int | None:
+        if len(begin) < _LENGTH.size:
+            return None
+        size: int = _LENGTH.unpack_from(begin)[0]
+        if not _KIND_SIZE <= size <= _FRAME_BYTES_MAX:
+            raise ValueError(f"a frame of {size} bytes")
+        return size + _LENGTH.size
+
+    def request(self, head: bytes) -> Header | None:
+        return _header(head, _ASKED_ENTRY)
+
+    def response(self, head: bytes) -> Header | None:
+        return _header(head, _TOLD_ENTRY)
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        raise ValueError("errors of bookies are not made")
+
+
+def _header(head: bytes, entries: dict[str, int]) -> Header | None:
+    if len(head) < _BEGIN + _KIND_SIZE:
+        return None
+    return _new(head) if head[_BEGIN] == _HEADER_FIELD else _old(head, entries)
+
+
+def _old(head: bytes, entries: dict[str, int]) -> Header | None:
+    """Return the header of an older version; version 0 has its operation elsewhere."""
+    version = head[_BEGIN]
+    operation = head[_BEGIN + 1] if version else head[_BEGIN + 3]
+    if version > _OLD_VERSION_MAX or not 0 < operation <= len(_OLD):
+        return None
+    name = _OLD[operation - 1]
+    at = entries.get(name, len(head))
+    entry: int = _ENTRY.unpack_from(head, at)[0] if at + _ENTRY.size <= len(head) else 0
+    return Header(name, entry, version=version)
+
+
+def _new(head: bytes) -> Header | None:
+    """Return the header of version 3: numbers only, in fewer than 128 bytes."""
+    at = _BEGIN + 2
+    end = at + head[at - 1]
+    told = {}
+    try:
+        while at < end:
+            key, at = _varint(head, at)
+            told[key >> 3], at = _varint(head, at)
+    except IndexError:
+        return None
+    operation = told.get(_OPERATION, 0)
+    if not 0 < operation <= len(MESSAGES):
+        return None
+    return Header(MESSAGES[operation - 1], told.get(_TRANSACTION, 0), version=told.get(_VERSION, 0))
+
+
+def _varint(head: bytes, at: int) -> tuple[int, int]:
+    """Return a number, and where the bytes behind it are."""
+    value = shift = 0
+    while (byte := head[at]) >= 0x80:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
