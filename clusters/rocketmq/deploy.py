@@ -60,7 +60,7 @@ _CREATE_S = 40.0
 
 class RocketCluster:
     """A configured RocketMQ cluster; see `chaoskit.contract.service.Service`. It has the powers `Installation`,
-    `Supervision`, `Placing` and `Reporting`.
+    `Supervision`, `Placing`, `Reporting` and `Tapped`.
 
     Args:
         hosts: the hosts.
@@ -70,6 +70,7 @@ class RocketCluster:
 
     def __init__(self, hosts: Sequence[ServiceHost], options: RocketOptions, jars: Path) -> None:
         self.hosts = hosts
+        self.wire = settings.WIRE
         self._options = options
         self._addresses = [host.address for host in hosts]
         self._roles = Roles(hosts, options)

@@ -9,8 +9,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
+from chaoskit.contract.wire import Wire
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties, setting
+from clusters.rocketmq import wire
 
 NAME_SERVER, BROKER, PROXY = "namesrv", "broker", "proxy"
 """Names of the services, in start order."""
@@ -19,6 +21,14 @@ NAME_SERVER_PORT, BROKER_PORT, CONTROLLER_PORT = 9876, 10911, 9878
 PROXY_PORT, PROXY_REMOTING_PORT = 8081, 8080
 RAFT_PORT, RAFT_CONTROLLER_PORT = 9880, 9770
 """Ports of controllers of the type jRaft: among each other, and for brokers."""
+
+WIRE = Wire(
+    decoder="clusters.rocketmq.wire:RemotingDecoder",
+    ports=(NAME_SERVER_PORT, BROKER_PORT, CONTROLLER_PORT, RAFT_CONTROLLER_PORT),
+    messages=wire.MESSAGES,
+    named=False,
+)
+"""What proxies are asked does not pass a tap."""
 
 CLUSTER_NAME = "chaoskit"
 DATA_FOLDERS = ("rocketmq", "controller", "namesrv")

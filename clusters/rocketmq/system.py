@@ -24,6 +24,7 @@ from chaoskit.contract.operating import Decommissioning, Leadership, Reassignmen
 from chaoskit.contract.queue import QueueClients, QueueFeature
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.traits import Transactions
+from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.rocketmq import artifacts
@@ -35,7 +36,7 @@ from clusters.rocketmq.guarantees import GUARANTEES
 from clusters.rocketmq.known import check_names, check_topology
 from clusters.rocketmq.queues import TYPES, check_queues
 from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
-from clusters.rocketmq.settings import RocketOptions
+from clusters.rocketmq.settings import WIRE, RocketOptions
 
 _JAVA_MIN = 11
 """Brokers need Java 8, the options of the JVM that they are started with Java 9, the relay Java 11."""
@@ -81,7 +82,7 @@ class System:
         return [role for role in ROLES if role != CONTROLLER_LEADER or options.elects]
 
     def service_powers(self, options: RocketOptions) -> tuple[type, ...]:
-        return (Installation,)
+        return (Installation, Tapped)
 
     def client_powers(self, options: RocketOptions) -> tuple[type, ...]:
         by_proxies = (QueueClients,) if options.proxies else ()
@@ -116,6 +117,10 @@ class System:
 
     def brokers(self, options: RocketOptions, hosts: int) -> int:
         return hosts
+
+    def wire(self, options: RocketOptions) -> Wire:
+        """See `chaoskit.contract.wire.Decoding`."""
+        return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""
