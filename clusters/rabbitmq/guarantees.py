@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.traits import Queueing, Resends
 from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together
 from clusters.common.supervision import RUNS
 from clusters.rabbitmq.mirrors import MIRROR_RULES
 from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.settled import SETTLED_PROMISES, SETTLED_RULES
+from clusters.rabbitmq.streams.link import NAMED
 
 _NOT_FSYNCED_SINCE = (4, 0)
 """Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""
@@ -59,6 +60,12 @@ def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
         f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced "
         f"it; {cut} host(s) lost power at the same time"
     )
+
+
+def _without_name(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.producer.get(NAMED, True) or declared.get(Resends) is None or not disturbed(effects):
+        return ""
+    return "named: false: a stream knows publishing ids again of producers with names only"
 
 
 def _global_hangs(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -114,6 +121,16 @@ RULES = (
         "RabbitMQ documentation, Streams, Data Safety",
         "rabbitmq/stream-power:all",
         "rabbitmq/stream-power:leader",
+    ),
+    Rule(
+        "rabbitmq.without-name",
+        ("duplicate",),
+        _without_name,
+        "remove named: false",
+        "RabbitMQ documentation, Streams, Message Deduplication",
+        "rabbitmq/lost-confirms:without-name",
+        "rabbitmq/lost-confirms:named",
+        anywhere=True,
     ),
     *MIRROR_RULES,
     *SETTLED_RULES,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.traits import Queueing, Resends
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
@@ -164,6 +164,25 @@ def test_what_allows_what(version: str, queueing: tuple[str, Queueing], effect: 
     assert {rule.id for rule in RULES if rule.applies(declared, [])} == {
         f"rabbitmq.{name}" for name in rules & {"limits"}
     }
+
+
+@pytest.mark.parametrize(
+    ("producer", "traits", "effects", "allowed"),
+    [
+        ({"named": False}, (Resends("unconfirmed", False),), [_effect(Damage.NONE)], True),
+        ({"named": True}, (Resends("unconfirmed", False),), [_effect(Damage.NONE)], False),
+        ({}, (Resends("unconfirmed", False),), [_effect(Damage.NONE)], False),
+        ({"named": False}, (), [_effect(Damage.NONE)], False),
+        ({"named": False}, (Resends("unconfirmed", False),), [], False),
+    ],
+    ids=["without a name", "named", "default", "sends once", "no fault"],
+)
+def test_only_producers_without_a_name_write_twice(
+    producer: dict[str, Any], traits: tuple[Any, ...], effects: list[Effect], allowed: bool
+) -> None:
+    stream = (Topic("log-0", LOG, kind="stream"),)
+    (rule,) = [rule for rule in RULES if rule.id == "rabbitmq.without-name"]
+    assert bool(rule.applies(Declared(RabbitOptions(), 3, 3, stream, producer, {}, traits), effects)) == allowed
 
 
 def test_hosts_get_the_root_of_the_release() -> None:
