@@ -20,6 +20,7 @@ from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.feed_guarantees import FEED_RULES
+from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.retention import deletes, offsets_expire
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
 from clusters.kafka.settings import KafkaOptions
@@ -206,6 +207,7 @@ RULES = (
         "kafka/retries-reordered:one-in-flight",
         anywhere=True,
     ),
+    LATE_END,
     Rule(
         "kafka.read-uncommitted",
         ("aborted-read", "precommitted-read", "zombie-write"),

@@ -14,9 +14,10 @@ from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Resends
+from chaoskit.contract.traits import Group, Resends, Transactions
 from checkers.subscription.subscriptions import SubscriptionChecker
 from clusters.common.effects import hosts_down_together
+from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.settings import KafkaOptions
 
 
@@ -294,3 +295,22 @@ def test_a_client_that_is_given_up_may_be_overtaken_by_the_next_one() -> None:
     declared = replace(_declared(SAFE), traits=(Resends("asked", restarts=True),))
 
     assert _allowed(declared) == {"reordered"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "traits", "effects", "allowed"),
+    [
+        ({}, (Transactions(),), [effect("pause")], True),
+        ({"clients": "java", "features": {"transaction.version": 1}}, (Transactions(),), [effect("pause")], True),
+        ({"clients": "java", "version": "3.9.1"}, (Transactions(),), [effect("pause")], True),
+        ({"clients": "java"}, (Transactions(),), [effect("pause")], False),
+        ({}, (), [effect("pause")], False),
+        ({}, (Transactions(),), [], False),
+    ],
+    ids=["librdkafka", "one epoch", "old release", "own client", "no transactions", "no fault"],
+)
+def test_a_late_end_ends_the_next_transaction_where_they_share_an_epoch(
+    cluster: dict[str, Any], traits: tuple[Any, ...], effects: list[Effect], allowed: bool
+) -> None:
+    declared = replace(_declared(**cluster), traits=traits)
+    assert bool(LATE_END.applies(declared, effects)) == allowed

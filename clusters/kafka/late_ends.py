@@ -1,0 +1,47 @@
+"""A request to end a transaction that arrives after the next one has begun (KIP-890)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.traits import Transactions
+from clusters.common.effects import disturbed
+from clusters.kafka.artifacts import parse_version
+from clusters.kafka.settings import KafkaOptions
+
+TRANSACTION_VERSION = "transaction.version"
+"""The feature that has an epoch for each transaction, at level 2: clusters that Kafka 4 formats have it."""
+
+_EPOCH_PER_TRANSACTION = 2
+_SINCE = (4,)
+
+
+def _late_end(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None or not disturbed(effects) or _has_epochs(declared):
+        return ""
+    return (
+        "transactions share the epoch of their producer: a request to end one that arrives late ends the next one, and "
+        "what that aborts later is read"
+    )
+
+
+def _has_epochs(declared: Declared) -> bool:
+    """Return whether each transaction has an epoch of its own; librdkafka asks for none."""
+    options: KafkaOptions = declared.options
+    default = _EPOCH_PER_TRANSACTION if parse_version(options.version) >= _SINCE else 0
+    level = options.features.get(TRANSACTION_VERSION, default)
+    return options.clients == "java" and level >= _EPOCH_PER_TRANSACTION
+
+
+LATE_END = Rule(
+    "kafka.late-end",
+    ("aborted-read",),
+    _late_end,
+    "set clients: java, with Kafka 4.0 or later and transaction.version=2",
+    "KIP-890, Transactions Server-Side Defense",
+    "kafka/late-end:librdkafka",
+    "kafka/late-end:java",
+    anywhere=True,
+    known="KIP-890, with clients that do not ask for an epoch for each transaction, and before Kafka 4.0",
+)
