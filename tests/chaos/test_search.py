@@ -85,3 +85,28 @@ def test_a_cut_of_all_brokers_loses_what_was_predicted(kafka: Any, tmp_path: Pat
     assert [point["started"] for point in points] == [True] * 3
     assert [point["lost"] for point in points] == [point["predicted"] for point in points]
     assert any(point["lost"] for point in points) == exposed
+
+
+def test_one_lost_answer_at_a_time_is_one_duplicate_without_idempotence(tmp_path: Path) -> None:
+    scenario = {
+        "name": "one-at-a-time",
+        "cluster": {"system": "kafka", "hosts": 1},
+        "workload": {
+            "kind": "log", "rate": 100, "replication": 1, "duration": "6s",
+            "producer": {"enable.idempotence": False, "batch.num.messages": 1, "max.in.flight": 1},
+        },
+    }  # fmt: skip
+    (tmp_path / "s.yaml").write_text(yaml.dump(scenario))
+
+    status, printed = invoke(
+        "explore", tmp_path / "s.yaml", "--wire", "--message", "Produce", "--then", "drop-and-close",
+        "--store", tmp_path / "store", "--json",
+    )  # fmt: skip
+
+    points = json.loads(printed)
+    assert status == 0
+    assert all(point["done"] for point in points)
+    assert [(point["aim"]["of"], point["counts"].get("duplicate", 0)) for point in points] == [
+        *[("request", 0)] * 3,
+        *[("response", 1)] * 3,
+    ]
