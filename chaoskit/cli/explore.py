@@ -89,8 +89,8 @@ def command(
     point and lost nothing beyond what its guarantees allow, 2 if a point could not be tried, else 1.
 
     With --wire, RUN is a scenario of a system whose messages are known (docs/nemeses/wire.md): after a quiet run,
-    each kind of message is dropped, doubled or delayed, one of it in each run. The exit code is 1 if one of them did
-    what the guarantees do not allow.
+    each kind of message is dropped, doubled or delayed, one of it in each run. The exit code is 1 if a run did what
+    the guarantees do not allow, 2 if one could not be judged; a message that did not come again counts as neither.
     """
     if wire:
         return explored(run, WireWishes(messages, then), store, as_json=as_json)

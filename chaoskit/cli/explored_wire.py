@@ -54,12 +54,18 @@ def explored(scenario: Path, wishes: Wishes, store: Path, *, as_json: bool) -> i
         click.echo(json.dumps([asdict(point) for point in found], indent=2))
     else:
         _show(found)
-    return worst_exit_code([VALID, *(point.verdict for point in found if point.done)])
+    return worst_exit_code(_verdict(point) for point in found)
+
+
+def _verdict(point: WirePoint) -> str:
+    """Return what a point says of the system: a message that did not come says nothing against it."""
+    came_not = not point.done and point.run and point.verdict != INVALID
+    return VALID if came_not else point.verdict
 
 
 def _did(point: WirePoint) -> str:
     if not point.done:
-        return f"not done: {point.why}"
+        return f"not done, {point.verdict}: {point.why}"
     counts = [f"{count:,} {name}" for name, count in point.counts.items()]
     opened = [f"{point.open:,} sends without an outcome"] if point.open else []
     why = f" ({point.why})" if point.verdict != VALID and point.why else ""
@@ -82,11 +88,11 @@ def _show(found: Sequence[WirePoint]) -> None:
             *(harm if point.done else [_NOTHING] * len(harm)),
             f"{point.open:,}" if point.done else _NOTHING,
             f"{point.unavailable_ms:,.0f} ms" if point.unavailable_ms is not None else _NOTHING,
-            (point.verdict.upper() if point.verdict == INVALID else point.verdict) if point.done else "not done",
+            point.verdict.upper() if point.verdict == INVALID else point.verdict if point.done else "not done",
         )
     wide_console().print(table)
-    done = [point for point in found if point.done]
+    bad = sum(point.verdict == INVALID for point in found)
     click.echo(
-        f"{len(done)} of {len(found)} faults were done; {sum(point.verdict == INVALID for point in done)} did what the "
-        "guarantees of these settings do not allow"
+        f"{sum(point.done for point in found)} of {len(found)} faults were done; {bad} runs did what the guarantees of "
+        "these settings do not allow"
     )

@@ -287,6 +287,14 @@ class Preparing(Protocol):
 class Counting(Protocol):
     """Optional power: count the messages of a system's protocol that pass."""
 
+    def kinds(self, system: System, options: Any) -> Mapping[str, Sequence[str]]:
+        """Return the names of all messages, by direction: `request` and `response`.
+
+        Raises:
+            BadInput: the protocol is not known, or cannot be read with these options.
+        """
+        ...
+
     def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
         """Return what the evidence of a fault that counts tells: numbers of messages, by the host that they came to or
         from, by direction (`request` or `response`), and by name."""

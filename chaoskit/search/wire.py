@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import owner, parquet, store
-from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.base.errors import BadInput, RunFailed, nearest
 from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.nemesis import Counting
+from chaoskit.contract.nemesis import Counting, Preparing
 from chaoskit.history.compacting.faults import FAULTS_FILE
 from chaoskit.history.format.schema import FAULTS
-from chaoskit.judge.verdict import UNKNOWN, VALID
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
@@ -40,6 +40,7 @@ LOAD_NS = 8 * SECOND
 """How long the load of a run takes at most: the effect of a fault on the wire is awaited for 10 s."""
 
 _KIND = "wire"
+_COUNT = "count"
 _COUNTED = ("lost", "duplicate", "reordered")
 _LATE = 0.9
 """Where a late message is among all of its kind: the very last one may not come in another run."""
@@ -132,19 +133,19 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
 
     Raises:
         BadInput: the runs are not possible, such as because the messages of the system cannot be found.
-        RunFailed: the quiet run failed.
+        RunFailed: the quiet run failed, is invalid, or had no such message.
     """
-    for then in wishes.then:
-        validated(nemesis(_KIND).parameters, {"message": "-", "of": "response", "then": then}, "--then", "")
+    _check(plan, wishes)
     found: list[WirePoint] = []
     hosts = list(plan.scenario.cluster.host_names[: plan.scenario.cluster.hosts])
     with Site(store_folder) as site:
-        quiet, _ = site.run(_with(plan, {"on": hosts, "message": "*", "then": "count"}), watcher)
-        counts = _counts(quiet)
+        quiet, verdict = site.run(_with(plan, {"on": hosts, "message": "*", "then": _COUNT}), watcher)
+        if verdict.verdict == INVALID:
+            raise RunFailed(f"the quiet run is invalid already: {'; '.join(verdict.reasons)}\nrun folder: {quiet}")
+        counts, evidence = _counts(quiet)
         wanted = [(aim, possible) for aim in aims(counts, wishes) if (possible := _plan(plan, aim)) is not None]
         if not wanted:
-            names = ", ".join(sorted({message for _, _, message in counts})) or "none"
-            raise BadInput(f"{plan.source}: no {', '.join(wishes.messages)} passed the taps; what passed: {names}")
+            raise RunFailed(f"no {', '.join(wishes.messages)} passed the taps: {evidence}\nrun folder: {quiet}")
         watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
         for number, (aim, possible) in enumerate(wanted, 1):
             found.append(_try(possible, aim, site, watcher))
@@ -184,20 +185,50 @@ def _with(plan: Plan, fault: Mapping[str, Any]) -> Plan:
     return make_plan(parse_scenario(content, plan.source), plan.source)
 
 
-def _counts(quiet: Path) -> Mapping[tuple[str, str, str], int]:
+def _check(plan: Plan, wishes: Wishes) -> None:
+    """Reject names and actions that there are not, before anything is run."""
+    kinds = _counting().kinds(plan.system, plan.system_options)
+    names = sorted({name for each in kinds.values() for name in each})
+    for pattern in wishes.messages:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise BadInput(f"--message: there is no {pattern!r}; {nearest(pattern, names)}")
+    for then in wishes.then:
+        if then == _COUNT:
+            raise BadInput(f"--then: {_COUNT} does nothing; remove it")
+        why = [_refusal(plan, of, name, then) for of, each in kinds.items() for name in each]
+        if all(why):
+            raise BadInput(f"--then: {why[-1]}")
+
+
+def _refusal(plan: Plan, of: str, message: str, then: str) -> str:
+    """Return why something cannot be done with a kind of message; empty if it can."""
+    kind = nemesis(_KIND)
+    try:
+        parameters = validated(kind.parameters, {"message": message, "of": of, "then": then}, plan.source, "")
+        if isinstance(kind, Preparing):
+            kind.prepare(plan.system, plan.system_options, parameters)
+    except BadInput as error:
+        return str(error).removeprefix(f"{plan.source}: ")
+    return ""
+
+
+def _counting() -> Any:
     counting = nemesis(_KIND)
     assert isinstance(counting, Counting)
+    return counting
+
+
+def _counts(quiet: Path) -> tuple[Mapping[tuple[str, str, str], int], str]:
     (fault,) = parquet.read(quiet / FAULTS_FILE, FAULTS).to_pylist()
-    return counting.counted(fault["evidence"])
+    return _counting().counted(fault["evidence"]), fault["evidence"]
 
 
 def _plan(plan: Plan, aim: Aim) -> Plan | None:
     """Return the plan of one fault; None if this cannot be done with such a message."""
-    fault = {"on": aim.host, "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
-    try:
-        return _with(plan, fault)
-    except BadInput:
+    if _refusal(plan, aim.of, aim.message, aim.then):
         return None
+    fault = {"on": aim.host, "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
+    return _with(plan, fault)
 
 
 def _try(plan: Plan, aim: Aim, site: Site, watcher: Watcher) -> WirePoint:

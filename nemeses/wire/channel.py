@@ -9,6 +9,7 @@ import select
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 
 from nemeses.wire.flow import Flow, Gate
@@ -52,42 +53,46 @@ class Channel:
         self._finishing = finishing
         self._finished = False
         self._connected = False
+        self._gone: set[socket.socket] = set()
         self._ended: set[socket.socket] = set()
         self._told: set[socket.socket] = set()
         self._blocked: set[socket.socket] = set()
-        self._masks = {self.client: 0, self.server: select.EPOLLOUT}
+        self._masks: dict[socket.socket, int | None] = {self.client: 0, self.server: select.EPOLLOUT}
         for each, mask in self._masks.items():
             each.setblocking(False)
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            poll.register(each, mask)
+            poll.register(each, mask or 0)
 
     @property
     def messages(self) -> int:
         """The number of messages that passed so far."""
         return self.request.messages + self.response.messages
 
+    @property
+    def opaque(self) -> bool:
+        """Whether its bytes are no messages of the protocol, in one direction at least."""
+        return self.request.opaque or self.response.opaque
+
     def ready(self, number: int, events: int) -> None:
         """Read from a socket, and send what is due to it."""
         which = self.client if number == self.numbers[0] else self.server
-        try:
-            if not self._connected and not self._connect(which):
-                return
-            if events & select.EPOLLOUT:
-                self._send(which)
-            reads = self._masks[which] & select.EPOLLIN
-            if not self.closed and events & ~select.EPOLLOUT:
-                self._read(which) if reads else self.reset()
-            self._await()
-        except OSError:
-            self.reset()
+        if not self._connected and not self._connect(which):
+            return
+        if events & select.EPOLLOUT:
+            self._send(which)
+        if not self.closed and events & ~select.EPOLLOUT:
+            if (self._masks[which] or 0) & select.EPOLLIN:
+                self._read(which)
+            elif events & select.EPOLLERR:
+                self._lose(which)
+            else:
+                self._unregister(which)  # both directions have ended, and this would be told for ever
+        self._await()
 
     def send(self, flow: Flow) -> None:
         """Send what became due in a flow."""
-        try:
-            self._send(self._sink(flow))
-            self._await()
-        except OSError:
-            self.reset()
+        self._send(self._sink(flow))
+        self._await()
 
     def reset(self) -> None:
         """End the connection at once: both ends are reset."""
@@ -116,6 +121,9 @@ class Channel:
             data = source.recv(_READ_BYTES)
         except BlockingIOError:
             return
+        except OSError:
+            self._lose(source)
+            return
         if data:
             flow.feed(data)
         else:
@@ -131,24 +139,42 @@ class Channel:
         flow = self.response if sink is self.client else self.request
         source = self._source(flow)
         self._blocked.discard(sink)
+        if sink in self._gone:
+            flow.clear()
         while batch := _due(flow):
             try:
                 sent = sink.sendmsg(batch)
             except BlockingIOError:
                 sent = 0
+            except OSError:
+                self._lose(sink)
+                return
             _remove(flow, sent)
             if sent < sum(map(len, batch)):
                 self._blocked.add(sink)
                 return
         if flow.out:
             return  # a gate is closed
-        if flow.ends:
+        if flow.ends or source in self._gone:
             self._finish()
         elif source in self._ended and sink not in self._told:
             self._told.add(sink)
-            sink.shutdown(socket.SHUT_WR)
+            _end(sink)
         if len(self._ended) == len(self._masks) and not self.request.out and not self.response.out:
             self.close()
+
+    def _lose(self, which: socket.socket) -> None:
+        """Take note that a peer is gone: what it had sent is still passed, and the other end is told behind it."""
+        client = which is self.client
+        flow, other = (self.request, self.response) if client else (self.response, self.request)
+        if which in self._gone or not flow.out:
+            self.reset()
+            return
+        self._gone.add(which)
+        self._ended.add(which)
+        self._blocked.discard(which)
+        self._unregister(which)
+        other.clear()
 
     def _finish(self) -> None:
         """End the connection in order: nothing more is passed, and both ends are told."""
@@ -157,10 +183,9 @@ class Channel:
         self._finished = True
         for flow in (self.request, self.response):
             flow.ends = "orderly"
-            flow.out.clear()
-            flow.queued = 0
+            flow.clear()
         for each in (self.client, self.server):
-            each.shutdown(socket.SHUT_WR)
+            _end(each)
         self._finishing(self)
 
     def _await(self) -> None:
@@ -171,15 +196,29 @@ class Channel:
             flow = self.request if each is self.client else self.response
             reads = each not in self._ended and flow.queued < _QUEUED_BYTES_MAX
             wanted = select.EPOLLIN * reads | select.EPOLLOUT * (each in self._blocked)
-            if wanted != mask:
+            if mask is None and wanted:
+                self._poll.register(each, wanted)
+            elif mask is not None and wanted != mask:
                 self._poll.modify(each, wanted)
+            if mask is not None or wanted:
                 self._masks[each] = wanted
+
+    def _unregister(self, which: socket.socket) -> None:
+        if self._masks[which] is not None:
+            self._poll.unregister(which)
+            self._masks[which] = None
 
     def _sink(self, flow: Flow) -> socket.socket:
         return self.server if flow is self.request else self.client
 
     def _source(self, flow: Flow) -> socket.socket:
         return self.client if flow is self.request else self.server
+
+
+def _end(which: socket.socket) -> None:
+    """Tell a peer that nothing more comes."""
+    with suppress(OSError):  # it has left
+        which.shutdown(socket.SHUT_WR)
 
 
 def _due(flow: Flow) -> list[bytes]:

@@ -12,10 +12,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import parse_duration
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
+from chaoskit.contract.power import optional
 from chaoskit.contract.service import Service
 from chaoskit.contract.system import System
 from chaoskit.contract.wire import Decoding, Tapped, Wire
@@ -129,9 +130,7 @@ class WireFault(Nemesis):
 
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
-        if not isinstance(system, Decoding):
-            raise BadInput("nobody has said how the messages of this system are found; use another kind of fault")
-        check_names(system.wire(options), parameters)
+        check_names(_wire(system, options), parameters)
 
     def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
         """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""
@@ -144,21 +143,27 @@ class WireFault(Nemesis):
 
         def put(host: ServiceHost) -> None:
             strike.notes[f"escaped on {host.name}"] = placing.place_late(host, wire)
+            strike.notes[f"boots of {host.name}"] = _boots(host)
             hold(strike, host, act, undo)
 
         on_each(strike.hosts, put)
 
     def verify(self, strike: Strike) -> str:
         deadline = time.monotonic() + _EFFECT_S
-        told = _counts(strike)
-        while not any(done for _, done, *_ in told.values()):
+        told = _known(strike)
+        while not any(each.done for each in told.values()):
             if time.monotonic() > deadline:
                 raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, told)}")
             time.sleep(_POLL_S)
-            told = _counts(strike)
+            told = _known(strike)
         escaped = {host.name: strike.notes.get(f"escaped on {host.name}", 0) for host in strike.hosts}
         late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
         return "; ".join([f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")])
+
+    def kinds(self, system: System, options: Any) -> Mapping[str, Sequence[str]]:
+        """See `chaoskit.contract.nemesis.Counting`."""
+        wire = _wire(system, options)
+        return {rules.REQUEST: wire.messages, rules.RESPONSE: wire.answers or wire.messages}
 
     def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
         """See `chaoskit.contract.nemesis.Counting`."""
@@ -173,8 +178,15 @@ class WireFault(Nemesis):
             state = placing.call(host, {})
             if state is not None and strike.name in state["rules"]:
                 raise NemesisError(f"the rule is still in effect on {host.name}")
+            _doubt(strike, host, told[host.name])
         check_held(strike)
         return f"{_words(strike, told)}; the rule has ended, and nothing is held back any more"
+
+
+def _wire(system: System, options: Any) -> Wire:
+    if not isinstance(system, Decoding):
+        raise BadInput("nobody has said how the messages of this system are found; use another kind of fault")
+    return system.wire(options)
 
 
 def check_names(wire: Wire, parameters: WireParameters) -> None:
@@ -213,25 +225,63 @@ def _meant(wire: Wire, parameters: WireParameters) -> str:
 
 
 class _Told(NamedTuple):
-    """How many messages matched, with how many something was done, their correlation ids, and how many there were of
-    each kind if they are counted."""
+    """What a tap tells.
 
+    Attributes:
+        known: whether there is one that knows the rule.
+        matched: number of messages that matched.
+        done: with how many of them something was done.
+        correlations: correlation ids of those.
+        tally: how many there were of each kind, if they are counted.
+        unread: number of connections whose bytes are no messages of the protocol.
+    """
+
+    known: bool = False
     matched: int = 0
     done: int = 0
     correlations: Sequence[int] = ()
     tally: Mapping[str, int] = MappingProxyType({})
+    unread: int = 0
 
 
 def _counts(strike: Strike) -> dict[str, _Told]:
     """Return by host what its tap tells."""
 
     def ask(host: ServiceHost) -> _Told:
-        told = (placing.call(host, {"report": strike.name}) or {}).get("rule")
-        if told is None:
+        state = None if strike.is_dark(host) else placing.call(host, {"report": strike.name})
+        if state is None or (told := state["rule"]) is None:
             return _Told()
-        return _Told(told["matched"], told["done"], [number for _, number, _, _ in told["what"]], told["tally"])
+        numbers = [number for _, number, _, _ in told["what"]]
+        return _Told(True, told["matched"], told["done"], numbers, told["tally"], state["unread"])
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
+
+
+def _known(strike: Strike) -> dict[str, _Told]:
+    """Return the same.
+
+    Raises:
+        NemesisError: a tap has ended.
+    """
+    told = _counts(strike)
+    for host in strike.hosts:
+        if not told[host.name].known and not strike.is_dark(host):
+            raise NemesisError(placing.ended(host))
+    return told
+
+
+def _doubt(strike: Strike, host: ServiceHost, told: _Told) -> None:
+    """Tell the run what passed the tap untouched."""
+    if not told.known and strike.notes.get(f"boots of {host.name}") == _boots(host):
+        strike.doubt(Doubt(time.monotonic_ns(), placing.ended(host), "messages passed untouched"))
+    if told.unread:
+        words = f"{told.unread} connections with {host.name} were not in the protocol that its tap reads"
+        strike.doubt(Doubt(time.monotonic_ns(), words, "their messages passed untouched"))
+
+
+def _boots(host: ServiceHost) -> int:
+    switch = optional(host, PowerSwitch)
+    return 0 if switch is None else switch.boots
 
 
 def _words(strike: Strike, told: dict[str, _Told]) -> str:
@@ -241,7 +291,7 @@ def _words(strike: Strike, told: dict[str, _Told]) -> str:
         return census.words({name: each.tally for name, each in told.items()})
     what = f"{asked.message} {asked.of}s"
     parts = []
-    for name, (matched, done, correlations, _) in told.items():
+    for name, (_, matched, done, correlations, *_) in told.items():
         ids = ", ".join(map(str, correlations[:_TOLD])) + (", ..." if done > _TOLD else "")
         shown = f" (correlation ids {ids})" if correlations else ""
         parts.append(f"{name}: {done} of {matched} {what} {_DONE[asked.action]}{shown}")

@@ -100,6 +100,11 @@ class Flow:
         self._pass(self._rest)
         self._rest = b""
 
+    def clear(self) -> None:
+        """Pass nothing of what is queued."""
+        self.out.clear()
+        self.queued = 0
+
     def _cut(self, buffer: bytes, begin: int, at: int) -> None:
         """Cut into messages what is from `at` on; what is from `begin` on is to be passed."""
         size = len(buffer)
@@ -139,6 +144,8 @@ class Flow:
                 return None
             self._fate = self._look(buffer[at : at + min(length, self._decoder.head)])
         chosen = self._fate.chosen
+        if chosen and chosen[0] not in self._rules.active:
+            return _PASS  # the rule has ended before the message was whole
         return None if chosen and chosen[1].then in rules.WHOLE and here < length else self._fate
 
     def _look(self, head: bytes) -> _Fate:

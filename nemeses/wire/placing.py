@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
 from chaoskit.contract.shell import bash
 from chaoskit.contract.wire import Wire
 from nemeses.wire.tap import MARK
@@ -123,15 +122,9 @@ def call(host: ServiceHost, request: Mapping[str, Any]) -> dict[str, Any] | None
     return told
 
 
-def asked(host: ServiceHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tap's answer to one request.
-
-    Raises:
-        NemesisError: there is no tap on the host.
-    """
-    if (told := call(host, request)) is None:
-        raise NemesisError(f"there is no tap on {host.name}")
-    return told
+def ended(host: ServiceHost) -> str:
+    """Return what is said of a tap that is not there any more."""
+    return f"the tap on {host.name} has ended; its log was {_FOLDER}/tap.log there"
 
 
 def scripts(name: str, rule: Mapping[str, Any]) -> tuple[str, str]:

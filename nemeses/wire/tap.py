@@ -61,6 +61,7 @@ class Tap:
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._number = itertools.count()
         self._messages = 0
+        self._unread = 0
         start = random.randrange(len(_PORTS))  # noqa: S311  # taps that follow each other should not meet old connections
         self._ports = itertools.cycle([*_PORTS[start:], *_PORTS[:start]])
         self._listener = _transparent()
@@ -157,6 +158,7 @@ class Tap:
         if not channel.closed or channel.request not in self._of_flow:
             return
         self._messages += channel.messages
+        self._unread += channel.opaque
         for number in channel.numbers:
             if self._channels.get(number) is channel:
                 del self._channels[number]
@@ -191,7 +193,7 @@ class Tap:
         return {
             "connections": len(channels),
             "messages": self._messages + sum(channel.messages for channel in channels),
-            "unread": sum(channel.request.opaque for channel in channels),
+            "unread": self._unread + sum(channel.opaque for channel in channels),
             "held": len(self._gates),
             "rules": list(self._rules.active),
         }

@@ -22,8 +22,10 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidPidMappingException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.UnknownProducerIdException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -160,7 +162,7 @@ public final class KafkaRelay extends Relay {
       } catch (ProducerFencedException fenced) {
         completions.failed(token, fenced);
       } catch (KafkaException error) {
-        if (ends && commit && aborted()) {
+        if (ends && commit && !isForgotten(error) && aborted()) {
           completions.refused(token, error);
         } else {
           completions.failed(token, error);
@@ -185,6 +187,12 @@ public final class KafkaRelay extends Relay {
           }
         }
       }
+    }
+
+    /** A coordinator that no longer knows the transaction may confirm an abort, which proves nothing then. */
+    private static boolean isForgotten(KafkaException error) {
+      Throwable cause = rootOf(error);
+      return cause instanceof UnknownProducerIdException || cause instanceof InvalidPidMappingException;
     }
 
     private boolean aborted() {

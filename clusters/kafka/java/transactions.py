@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.vocabulary import INFO, Outcome
-from clusters.common.relay.transactional import JavaTransactionalProducer
+from clusters.common.relay.transactional import NOT_ENDED, JavaTransactionalProducer
+
+_AGAIN = (None, NOT_ENDED, "TimeoutException")
+"""Errors of a registration, after which Kafka's client may be asked again."""
 
 
 class KafkaTransactions(JavaTransactionalProducer):
@@ -13,7 +16,10 @@ class KafkaTransactions(JavaTransactionalProducer):
     _failure: str | None = None
 
     def register(self, timeout_s: float) -> str | None:
-        return self._end_transaction(timeout_s, commit=False)[1]
+        _, error = self._end_transaction(timeout_s, commit=False)
+        if error not in _AGAIN or self._ended:
+            raise ProducerFenced(error or NOT_ENDED)
+        return error
 
     def begin(self) -> None:
         if self._failure is not None:

@@ -162,7 +162,7 @@ def test_an_end_that_is_told_too_late_is_not_that_of_the_next(
 def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: Jvm, told: Told) -> None:
     producer = KafkaTransactions(jvm.ours, (), lambda *row: told.append(row))
     jvm.says(_done(-2, -1, 5, "TimeoutException"))
-    assert producer.register(5.0) == "TimeoutException"
+    assert producer.register(5.0) == "TimeoutException", "and may be asked again"
     jvm.says(_done(-3, -1, 6))
     assert producer.register(5.0) is None
     producer.begin()
@@ -173,6 +173,17 @@ def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: J
     assert producer.commit(5.0) == (INFO, "ProducerFencedException")
     with pytest.raises(ProducerFenced, match="ProducerFencedException"):
         producer.begin()
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_kafkas_own_producer_that_cannot_register_is_over(jvm: Jvm, told: Told, ended: bool) -> None:
+    producer = KafkaTransactions(jvm.ours, (), lambda *row: told.append(row))
+    jvm.says(_done(-2, -1, 5, "" if ended else "ProducerFencedException"))
+    if ended:
+        assert producer.register(5.0) is None
+        jvm.end()
+    with pytest.raises(ProducerFenced):
+        producer.register(5.0)
 
 
 class Member:

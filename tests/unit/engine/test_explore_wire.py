@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.cli.explored_wire import _verdict as told_of
 from chaoskit.contract.event import Event
 from chaoskit.history.compacting.faults import FAULTS_FILE
 from chaoskit.history.format.schema import FAULTS
@@ -54,6 +55,7 @@ class Runs:
     def __init__(self, folder: Path, verdicts: list[Mapping[str, Any] | None]) -> None:
         self.folder = folder
         self.verdicts = iter(verdicts)
+        self.quiet = "valid"
         self.plans: list[Plan] = []
         self.events: list[Event] = []
 
@@ -71,7 +73,7 @@ class Runs:
         if len(self.plans) == 1:
             row = {"fault": 0, "kind": "wire", "targets": [], "parameters": "{}", "start_ns": 0, "evidence": PASSED}
             pq.write_table(pa.Table.from_pylist([row], FAULTS), self.folder / FAULTS_FILE)
-            return self.folder, None
+            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"])
         told = next(self.verdicts)
         if told is None:
             raise RunFailed("the disk\nis full")
@@ -125,16 +127,51 @@ def test_what_cannot_be_done_with_a_message_is_left_out(tmp_path: Path, monkeypa
 def test_a_message_that_did_not_pass_is_told_with_those_that_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BadInput, match=r"s.yaml: no EndTxn passed the taps; what passed: Produce, Vote"):
+    with pytest.raises(RunFailed, match=r"no EndTxn passed the taps: n1 passed request Produce 30"):
         explored(tmp_path, monkeypatch, Wishes(["EndTxn"]))
 
 
-def test_an_action_that_there_is_not_is_refused_before_anything_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_quiet_run_that_is_invalid_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs(tmp_path, [])
+    runs.quiet = "invalid"
+    monkeypatch.setattr(wire, "Site", runs)
+    with pytest.raises(RunFailed, match="the quiet run is invalid already: it lost some"):
+        explore(planned(), tmp_path, runs, Wishes())
+
+
+@pytest.mark.parametrize(
+    ("wishes", "why"),
+    [
+        (Wishes(then=["dropp"]), "--then: then: there is no 'dropp'"),
+        (Wishes(then=["error FOO"]), "--then: then: error: there is no 'FOO'"),
+        (Wishes(then=["hold-until Fech"]), "--then: then: hold-until: there is no 'Fech'"),
+        (Wishes(then=["count"]), "--then: count does nothing; remove it"),
+        (Wishes(["Prodce"]), "--message: there is no 'Prodce'"),
+    ],
+)
+def test_what_there_is_not_is_refused_before_anything_is_run(
+    wishes: Wishes, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BadInput, match=r"--then: then: there is no 'dropp'"):
-        explored(tmp_path, monkeypatch, Wishes(then=["dropp"]))
+    with pytest.raises(BadInput, match=why):
+        explored(tmp_path, monkeypatch, wishes)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "done", "run", "counts_as"),
+    [
+        ("valid", True, "r", "valid"),
+        ("invalid", True, "r", "invalid"),
+        ("invalid", False, "r", "invalid"),
+        ("unknown", True, "r", "unknown"),
+        ("unknown", False, "r", "valid"),
+        ("unknown", False, "", "unknown"),
+    ],
+    ids=["harmless", "harmful", "harmful without it", "not judged", "did not come", "failed"],
+)
+def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, counts_as: str) -> None:
+    aim = wire.Aim("n1", "request", "Vote", 1, 1, "drop")
+    assert told_of(WirePoint(aim, verdict, done, {}, 0, None, "", run)) == counts_as
 
 
 @pytest.mark.parametrize(

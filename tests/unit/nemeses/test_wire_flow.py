@@ -148,7 +148,7 @@ def test_a_response_that_is_not_as_expected_passes_and_does_not_count() -> None:
     answer = frame(struct.pack(">iii", 9, 1, 0x00010000))
 
     assert responses.fed([answer]) == answer
-    assert responses.rules.report("r") == {"matched": 1, "done": 0, "what": []}
+    assert responses.rules.report("r") == {"matched": 1, "done": 0, "what": [], "tally": {}}
 
 
 def test_what_is_no_protocol_passes() -> None:
@@ -166,7 +166,7 @@ def test_a_rule_may_begin_and_end_within_a_message() -> None:
     direction.rules.end("r")
 
     assert direction.fed([SESSION[4][200:]]) == SESSION[1] + SESSION[4]
-    assert direction.rules.report("r") == {"matched": 0, "done": 0, "what": []}
+    assert direction.rules.report("r") == {"matched": 0, "done": 0, "what": [], "tally": {}}
 
 
 @pytest.mark.parametrize(
@@ -204,3 +204,12 @@ def test_only_the_message_the_direction_and_the_client_that_are_meant_match() ->
     assert not any(matching.chooses(of, Header(name, 1, client)) for of, name, client in asked)
     assert matching.chooses(REQUEST, Header("Produce", 1, "app-1"))
     assert matching.report()["what"][0][:3] == (1, 1, "app-1")
+
+
+def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there() -> None:
+    direction = Direction(then="duplicate")
+    direction.flow.feed(SESSION[1][:600])
+    direction.rules.end("r")
+    direction.rules.add("another", {"message": "Vote", "of": REQUEST, "then": "drop"})
+
+    assert direction.fed([SESSION[1][600:]]) == SESSION[1]
