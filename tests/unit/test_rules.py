@@ -76,13 +76,18 @@ def test_a_rule_is_shown_by_a_scenario_that_its_control_does_not_show(identity: 
     proved = [
         name
         for name, expected in shown.items()
-        if expected == "some" and name in _follows(rule) and control.get(name) == "none"
+        if expects_some(expected) and name in _follows(rule) and control.get(name) == "none"
     ]
 
     assert proved, f"{rule.shown} expects some of {sorted(_follows(rule))}, and {rule.control} none of it"
     assert {allowed[name].rule for name in proved if name in rule.allows} <= {rule.id}
     assert all(allowed[name].allowed for name in proved)
     assert rule.shown.partition(":")[0] == rule.control.partition(":")[0], "a pair stands in one file"
+
+
+def expects_some(expected: object) -> bool:
+    """Return whether an anomaly is expected: `some`, or an exact number of it."""
+    return expected == "some" or (isinstance(expected, int) and expected > 0)
 
 
 def _follows(rule: Rule) -> set[str]:
@@ -103,7 +108,7 @@ def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
     plan = _plan(spec)
     allowed = _allowed(plan)
     measured = {each.name for each in anomalies().values() if each.measured}
-    some = [name for name, expected in plan.scenario.expect.items() if expected == "some" and name not in measured]
+    some = [name for name, expected in plan.scenario.expect.items() if expects_some(expected) and name not in measured]
 
     assert all(allowed[name].rule for name in some), "an expected loss needs a rule that allows it"
     assert spec not in MEANT_TO_FAIL or "some" not in plan.scenario.expect.values()
