@@ -1,0 +1,74 @@
+"""What passes a tap untouched is told: when its process has ended, and when it cannot read a connection."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chaoskit.contract.nemesis import NemesisError
+from nemeses.wire import fault
+from nemeses.wire.fault import WireFault, WireParameters
+
+KNOWN = {"rule": {"matched": 4, "done": 1, "what": [[1, 7, "c", 0]], "tally": {}}, "rules": [], "unread": 0}
+
+
+def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
+    """Return a strike on a host whose tap tells this; None: there is none."""
+    monkeypatch.setattr(fault.placing, "call", lambda *_: told)
+    monkeypatch.setattr(fault, "check_held", lambda _: None)
+    monkeypatch.setattr(fault, "_boots", lambda _: 1)
+    doubts: list[Any] = []
+    given = {"is_dark": lambda _: False, "notes": {"boots of n1": 1}, **more}
+    return SimpleNamespace(
+        hosts=[SimpleNamespace(name="n1")],
+        name="1-wire",
+        parameters=WireParameters(message="Produce", then="drop"),
+        doubt=doubts.append,
+        doubts=doubts,
+        **given,
+    )
+
+
+@pytest.mark.parametrize("told", [None, {**KNOWN, "rule": None}], ids=["no tap", "another one"])
+def test_a_tap_that_has_ended_is_no_effect_and_a_doubt(
+    told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strike = _struck(told, monkeypatch)
+
+    with pytest.raises(NemesisError, match=r"the tap on n1 has ended; its log was .*/tap\.log"):
+        WireFault().verify(strike)
+    WireFault().verify_healed(strike)
+    assert [each.consequence for each in strike.doubts] == ["messages passed untouched"]
+
+
+def test_a_boot_ends_a_tap_without_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    strike = _struck(None, monkeypatch, notes={"boots of n1": 0})
+
+    WireFault().verify_healed(strike)
+    assert strike.doubts == []
+
+
+def test_connections_that_are_in_another_protocol_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    strike = _struck({**KNOWN, "unread": 2}, monkeypatch)
+
+    WireFault().verify_healed(strike)
+    (doubt,) = strike.doubts
+    assert doubt.event == "2 connections with n1 were not in the protocol that its tap reads"
+
+
+def test_a_tap_that_does_its_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    strike = _struck(KNOWN, monkeypatch)
+
+    assert WireFault().verify(strike) == "so far n1: 1 of 4 Produce requests dropped (correlation ids 7)"
+    WireFault().verify_healed(strike)
+    assert strike.doubts == []
+
+
+def test_a_host_without_power_has_no_tap_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    strike = _struck(None, monkeypatch, is_dark=lambda _: True)
+    monkeypatch.setattr(fault, "_EFFECT_S", 0.01)
+
+    with pytest.raises(NemesisError, match="nothing was done with a message"):
+        WireFault().verify(strike)
