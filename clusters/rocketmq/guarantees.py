@@ -16,7 +16,6 @@ from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
 from clusters.rocketmq.queues import FIFO
-from clusters.rocketmq.returning import RETURNING_MASTER
 from clusters.rocketmq.settings import RocketOptions, flushes_each
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
 
@@ -221,7 +220,6 @@ RULES = (
         "rocketmq/power-all:async-flush",
         "rocketmq/power-all:sync-flush",
     ),
-    RETURNING_MASTER,
     Rule(
         "rocketmq.read-unflushed",
         ("truncated", "offset-conflict", "redelivered", "sequence-jump"),

@@ -29,8 +29,6 @@ POWER_N2 = [_effect("power-cut", "n2", damage=Damage.FORGETS)]
 POWER_ALL = [_effect("power-cut", "n1", "n2", "n3", damage=Damage.FORGETS)]
 WIPED_N1 = [_effect("disk-wipe", "n1", damage=Damage.DESTROYS)]
 WIPED_TWO = [_effect("disk-wipe", "n1", "n2", damage=Damage.DESTROYS)]
-AWAY_N1 = [replace(POWER_N1[0], healed_ns=16 * SECOND)]
-GONE_N1 = [replace(POWER_N1[0], healed_ns=None)]
 KILLED_N1 = [_effect("kill", "n1")]
 CLIENT_GONE = [replace(_effect("client-crash", "consumer-0"), on_hosts=False)]
 CLOCK_N1 = [replace(_effect("clock-offset", "n1"), delays=False)]
@@ -64,8 +62,6 @@ def _why(rule: str, declared: Declared, effects: list[Effect]) -> str:
         ("read-unflushed", _declared("single", SYNCED, version="5.2.0"), POWER_N1),
         ("one-copy", _declared("controller"), KILLED_N1),
         ("gives-up-slaves", _declared("controller", ALL_COPIES), KILLED_N1),
-        ("returning-master", _declared("controller", ALL_COPIES), POWER_N1),
-        ("returning-master", _declared("controller", {"inSyncReplicas": 3}), POWER_N2),
         ("oneway", _declared(producer={"send": "oneway"}), KILLED_N1),
         ("not-in-order", _declared(producer={"send": "async"}), NO_FAULT),
         ("not-in-order", _declared(producer={"send": "oneway"}), NO_FAULT),
@@ -104,12 +100,6 @@ def test_a_rule_allows_what_its_cause_explains(rule: str, declared: Declared, ef
         ("gives-up-slaves", _declared("controller", {"inSyncReplicas": 2}), KILLED_N1),
         ("gives-up-slaves", _declared("controller", ALL_COPIES, version="5.3.3"), KILLED_N1),
         ("gives-up-slaves", _declared("master-slave", ALL_COPIES), KILLED_N1),
-        ("returning-master", _declared("controller", {**SYNCED, **ALL_COPIES}), POWER_N1),
-        ("returning-master", _declared("controller", ALL_COPIES), KILLED_N1),
-        ("returning-master", _declared("controller", ALL_COPIES), AWAY_N1),
-        ("returning-master", _declared("controller", ALL_COPIES), GONE_N1),
-        ("returning-master", _declared("controller", ALL_COPIES), WIPED_N1),
-        ("returning-master", _declared("master-slave"), POWER_N1),
         ("oneway", _declared(producer={"send": "oneway"}), NO_FAULT),
         ("oneway", _declared(producer={"send": "oneway"}), CLOCK_N1),
         ("oneway", _declared(), KILLED_N1),
