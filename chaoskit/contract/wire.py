@@ -32,7 +32,7 @@ class Decoder(Protocol):
     """Finds the messages in the bytes of one connection, request by request and response by response.
 
     Attributes:
-        head: so many bytes of a message are enough for each method but `refused`.
+        head: so many bytes of a message are enough for each of its methods.
     """
 
     head: int
@@ -57,6 +57,11 @@ class Decoder(Protocol):
         """Return the header of a response; None if its request is unknown. Each is asked for once."""
         ...
 
+
+@runtime_checkable
+class Refusing(Protocol):
+    """Optional power of a decoder: put errors into responses."""
+
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
         """Return a whole response with an error in it, which is one of `Wire.errors`.
 
@@ -77,7 +82,7 @@ class Wire:
         answers: the names of all that the system sends; empty: each has the name of its request.
         named: whether clients give themselves names.
         errors: the names of the errors that a response may have.
-        refusable: the names of the responses that may be made errors.
+        refusable: the names of the responses that may be made errors; its decoder is then `Refusing`.
     """
 
     decoder: str

@@ -59,9 +59,6 @@ class BookieDecoder:
     def response(self, head: bytes) -> Header | None:
         return _header(head, _TOLD_ENTRY)
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("errors of bookies are not made")
-
 
 def _header(head: bytes, entries: dict[str, int]) -> Header | None:
     if len(head) < _BEGIN + _KIND_SIZE:

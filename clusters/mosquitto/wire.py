@@ -57,9 +57,6 @@ class MqttDecoder:
     def response(self, head: bytes) -> Header | None:
         return self._header(head, _OF_CLIENT)
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("no response can be made an error")
-
     def _header(self, head: bytes, others: set[str]) -> Header | None:
         name = _NAMES[(head[0] >> 4) - 1]
         if name in others:

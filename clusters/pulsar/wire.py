@@ -84,9 +84,6 @@ class PulsarDecoder:
     def response(self, head: bytes) -> Header | None:
         return _header(head, _ANSWERS)
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("errors of Pulsar are not made")
-
 
 def _header(head: bytes, commands: dict[int, tuple[str, tuple[int, ...]]]) -> Header | None:
     """Return the header of a command that this direction has."""

@@ -84,9 +84,6 @@ class RabbitDecoder:
     def response(self, head: bytes) -> Header | None:
         return self._known(head).response(head)
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("no response can be made an error")
-
     def _known(self, head: bytes) -> Decoder:
         self.length(head)
         assert self._speaks is not None
@@ -140,9 +137,6 @@ class _Amqp:
 
     def response(self, head: bytes) -> Header | None:
         return self._header(head, _RESPONSES)
-
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("no response can be made an error")
 
     def _of_method(self, begin: bytes, whole: int) -> int | None:
         if len(begin) < _FRAME.size + _METHOD_IDS.size:
@@ -219,9 +213,6 @@ class _Stream:
 
     def response(self, head: bytes) -> Header | None:
         return self._header(head)
-
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("no response can be made an error")
 
     @staticmethod
     def _header(head: bytes) -> Header | None:

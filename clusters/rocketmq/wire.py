@@ -134,9 +134,6 @@ class RemotingDecoder:
             return self._unanswered.pop(opaque, None)
         return Header(_NAMES[code], opaque) if code in _NAMES else None
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        raise ValueError("errors of RocketMQ are not made")
-
     def _remember(self, header: Header) -> None:
         """Forget the oldest request if there are too many that have no answer yet."""
         self._unanswered.pop(header.correlation, None)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chaoskit.contract.wire import Decoder, Header
+from chaoskit.contract.wire import Decoder, Header, Refusing
 from nemeses.wire import rules
 from nemeses.wire.rules import Rule, Rules
 
@@ -175,6 +175,7 @@ class Flow:
     def _refuse(self, header: Header, chosen: tuple[str, Rule], whole: bytes) -> None:
         """Pass an error instead of a response; pass it unchanged, if it is not as expected."""
         name, rule = chosen
+        assert isinstance(self._decoder, Refusing)
         try:
             whole = self._decoder.refused(header, whole, rule.argument)
         except ValueError:

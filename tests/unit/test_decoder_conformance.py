@@ -30,9 +30,6 @@ class Lines:
     def response(self, head: bytes) -> Header | None:
         return self._asked.pop(0)
 
-    def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        return response
-
 
 class Guessing(Lines):
     """Takes what is there for the whole, and the last request for the one that is answered."""
@@ -52,6 +49,7 @@ def test_everything_that_is_wrong_is_told() -> None:
         check_decoder(WIRE, *SESSION)
 
     for words in (
+        "it refuses nothing, but `refusable` has names",
         "`refusable` has names that no response has",
         "a tap cannot load what its module imports: chaoskit.testing.conformance, pytest",
         "the length of a message depends on how many of its bytes are there",
@@ -63,7 +61,7 @@ def test_everything_that_is_wrong_is_told() -> None:
 
 def test_what_is_right_is_not_told() -> None:
     with pytest.raises(AssertionError) as told:
-        check_decoder(replace(WIRE, decoder=f"{__name__}:Lines", messages=("a", "b")), *SESSION)
+        check_decoder(replace(WIRE, decoder=f"{__name__}:Lines", messages=("a", "b"), refusable=()), *SESSION)
 
     assert str(told.value).count("\n") == 1, "only that its module imports what tests need"
 

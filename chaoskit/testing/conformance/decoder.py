@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from chaoskit.contract import wire as contract
-from chaoskit.contract.wire import Decoder, Header, Wire
+from chaoskit.contract.wire import Decoder, Header, Refusing, Wire
 from chaoskit.testing.conformance.wants import Wants
 
 
@@ -33,6 +33,7 @@ def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[byt
         foreign = _imports(inspect.getsource(module)) - {contract.__name__}
         wants.that(not foreign, f"a tap cannot load what its module imports: {', '.join(sorted(foreign))}")
         make: Callable[[], Decoder] = getattr(module, made)
+        wants.that(isinstance(make(), Refusing) or not wire.refusable, "it refuses nothing, but `refusable` has names")
         with wants.step("lengths"):
             for message in (*requests, *responses):
                 _check_length(make(), message, wants)

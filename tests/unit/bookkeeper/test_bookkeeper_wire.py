@@ -168,9 +168,3 @@ def test_an_unknown_operation_of_version_3_has_no_header() -> None:
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match="a frame of"):
         BookieDecoder().length(begin)
-
-
-def test_errors_are_not_made() -> None:
-    assert not WIRE.refusable
-    with pytest.raises(ValueError, match="not made"):
-        BookieDecoder().refused(Header("ADD_ENTRY", 1), old_added(1), "EIO")

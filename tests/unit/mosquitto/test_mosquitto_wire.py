@@ -92,11 +92,6 @@ def test_a_length_of_several_bytes_is_awaited() -> None:
     assert MqttDecoder().length(publish(1, 20_000)[:4]) is not None
 
 
-def test_no_response_can_be_made_an_error() -> None:
-    with pytest.raises(ValueError, match="no response"):
-        MqttDecoder().refused(Header("PUBACK", 1), acked(4, 1), "quota exceeded")
-
-
 def test_each_direction_has_its_names() -> None:
     assert len(MESSAGES) == len(ANSWERS) == 11
     assert "CONNECT" not in ANSWERS

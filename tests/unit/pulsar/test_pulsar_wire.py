@@ -144,9 +144,3 @@ def test_unknown_commands_have_no_header(command: bytes) -> None:
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match="a frame of"):
         PulsarDecoder().length(begin)
-
-
-def test_errors_are_not_made() -> None:
-    assert not WIRE.refusable
-    with pytest.raises(ValueError, match="not made"):
-        PulsarDecoder().refused(Header("SEND_RECEIPT", 1), told("SEND_RECEIPT"), "PersistenceError")

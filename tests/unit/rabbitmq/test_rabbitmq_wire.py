@@ -133,11 +133,6 @@ def test_what_is_no_frame_is_told(begin: bytes) -> None:
         RabbitDecoder().length(begin[: RabbitDecoder.head])
 
 
-def test_no_response_can_be_made_an_error() -> None:
-    with pytest.raises(ValueError, match="no response"):
-        RabbitDecoder().refused(Header("basic.ack", 1), acked(1), "nack")
-
-
 def test_names_are_there_once() -> None:
     assert len(set(MESSAGES)) == len(MESSAGES)
     assert len(set(ANSWERS)) == len(ANSWERS)

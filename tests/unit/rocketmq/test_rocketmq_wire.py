@@ -221,9 +221,3 @@ def test_unknown_messages_have_no_header(message: bytes) -> None:
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match="a frame of"):
         RemotingDecoder().length(begin)
-
-
-def test_errors_are_not_made() -> None:
-    assert not WIRE.refusable
-    with pytest.raises(ValueError, match="not made"):
-        RemotingDecoder().refused(Header("SEND_MESSAGE_V2", 1), command(0, 1, RESPONSE), "SYSTEM_BUSY")
