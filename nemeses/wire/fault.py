@@ -30,6 +30,7 @@ _POLL_S = 0.1
 _TOLD = 12
 """So many correlation ids are told."""
 
+_BEGAN = "began"
 _DONE = {
     rules.DROP: "dropped",
     rules.DROP_AND_CLOSE: "dropped, each with its connection closed",
@@ -140,6 +141,7 @@ class WireFault(Nemesis):
     def inject(self, strike: Strike) -> None:
         wire = strike.service.power(Tapped).wire
         act, undo = placing.scripts(strike.name, strike.parameters.rule(strike.seed))
+        strike.notes.setdefault(_BEGAN, time.monotonic_ns())
 
         def put(host: ServiceHost) -> None:
             strike.notes[f"escaped on {host.name}"] = placing.place_late(host, wire)
@@ -231,7 +233,7 @@ class _Told(NamedTuple):
         known: whether there is one that knows the rule.
         matched: number of messages that matched.
         done: with how many of them something was done.
-        correlations: correlation ids of those.
+        hits: correlation ids of those, and when it was done, CLOCK_MONOTONIC ns.
         tally: how many there were of each kind, if they are counted.
         unread: number of connections whose bytes are no messages of the protocol.
     """
@@ -239,7 +241,7 @@ class _Told(NamedTuple):
     known: bool = False
     matched: int = 0
     done: int = 0
-    correlations: Sequence[int] = ()
+    hits: Sequence[tuple[int, int]] = ()
     tally: Mapping[str, int] = MappingProxyType({})
     unread: int = 0
 
@@ -251,8 +253,8 @@ def _counts(strike: Strike) -> dict[str, _Told]:
         state = None if strike.is_dark(host) else placing.call(host, {"report": strike.name})
         if state is None or (told := state["rule"]) is None:
             return _Told()
-        numbers = [number for _, number, _, _ in told["what"]]
-        return _Told(True, told["matched"], told["done"], numbers, told["tally"], state["unread"])
+        hits = [(number, at_ns) for _, number, _, at_ns in told["what"]]
+        return _Told(True, told["matched"], told["done"], hits, told["tally"], state["unread"])
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
 
@@ -291,8 +293,14 @@ def _words(strike: Strike, told: dict[str, _Told]) -> str:
         return census.words({name: each.tally for name, each in told.items()})
     what = f"{asked.message} {asked.of}s"
     parts = []
-    for name, (_, matched, done, correlations, *_) in told.items():
-        ids = ", ".join(map(str, correlations[:_TOLD])) + (", ..." if done > _TOLD else "")
-        shown = f" (correlation ids {ids})" if correlations else ""
-        parts.append(f"{name}: {done} of {matched} {what} {_DONE[asked.action]}{shown}")
+    for name, each in told.items():
+        hits = [_hit(strike, *hit) for hit in each.hits[:_TOLD]] + ["..."] * (each.done > _TOLD)
+        shown = f" (correlation ids {', '.join(hits)})" if hits else ""
+        parts.append(f"{name}: {each.done} of {each.matched} {what} {_DONE[asked.action]}{shown}")
     return "; ".join(parts)
+
+
+def _hit(strike: Strike, correlation: int, at_ns: int) -> str:
+    """Return a correlation id, and how long after the fault began something was done with its message, if known."""
+    began_ns = strike.notes.get(_BEGAN)
+    return str(correlation) if began_ns is None else f"{correlation} after {(at_ns - began_ns) / 1e9:.3f} s"
