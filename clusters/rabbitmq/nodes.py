@@ -21,10 +21,11 @@ _PLUGINS = "[rabbitmq_management,rabbitmq_stream].\n"
 
 _PREPARE = """
 mkdir -p "$1/mnesia" "$1/log"
-[ -e "$1/.erlang.cookie" ] || printf %s "$2" > "$1/.erlang.cookie"
+rm -f "$1/.erlang.cookie"
+printf %s "$2" > "$1/.erlang.cookie"
 chmod 400 "$1/.erlang.cookie"
 """
-"""What a node expects on an empty disk. All nodes have the same cookie."""
+"""What a node expects on its disk. All nodes have the same cookie; a power cut may have left an empty one."""
 
 
 class Nodes:
