@@ -121,7 +121,7 @@ def test_a_slow_client_gets_everything_from_a_server_that_leaves(
     connection.client.sendall(request("Fetch", 1))
     if half_closed:
         connection.client.shutdown(socket.SHUT_WR)
-    connection.spin()
+    connection.spin(lambda: bool(select.select([connection.server], [], [], 0)[0]), 5)
     connection.server.recv(100)
     body = struct.pack(">ii", size, 1) + bytes(size - 4)
     writer = Thread(target=lambda: (connection.server.sendall(body), connection.server.close()))
