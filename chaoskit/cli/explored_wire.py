@@ -32,7 +32,7 @@ class WireProgress(SeriesProgress):
                 self._print(f"quiet run: {kinds} kinds of messages passed; {runs} runs follow")
             case WireTried(number, total, point):
                 aim = point.aim
-                what = f"{aim.then}: {aim.message} {aim.of} {aim.number} on {aim.host}"
+                what = f"{aim.then}: {aim.message} {aim.of} {aim.number} on {', '.join(aim.on)}"
                 self._print(f"fault {number}/{total}: {what}: {_did(point)}")
             case _:
                 super().on(event)
@@ -83,7 +83,7 @@ def _show(found: Sequence[WirePoint]) -> None:
         table.add_row(
             aim.message,
             aim.of,
-            f"{aim.number:,} of {aim.among:,} on {aim.host}",
+            f"{aim.number:,} of {aim.among:,} on {', '.join(aim.on)}",
             aim.then,
             *(harm if point.done else [_NOTHING] * len(harm)),
             f"{point.open:,}" if point.done else _NOTHING,

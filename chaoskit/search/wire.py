@@ -64,7 +64,8 @@ class Aim:
     """One message, and what is done with it.
 
     Attributes:
-        host: the host at whose tap it is counted.
+        on: the host at whose tap it is counted; all hosts, if only one had such messages in the quiet run: it comes to
+            whoever leads.
         of: `request` or `response`.
         message: its name in the protocol.
         number: which one of its kind, from 1.
@@ -72,7 +73,7 @@ class Aim:
         then: what is done with it.
     """
 
-    host: str
+    on: tuple[str, ...]
     of: str
     message: str
     number: int
@@ -143,7 +144,7 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
         if verdict.verdict == INVALID:
             raise RunFailed(f"the quiet run is invalid already: {'; '.join(verdict.reasons)}\nrun folder: {quiet}")
         counts, evidence = _counts(quiet)
-        wanted = [(aim, possible) for aim in aims(counts, wishes) if (possible := _plan(plan, aim)) is not None]
+        wanted = [(aim, possible) for aim in aims(counts, hosts, wishes) if (possible := _plan(plan, aim)) is not None]
         if not wanted:
             raise RunFailed(f"no {', '.join(wishes.messages)} passed the taps: {evidence}\nrun folder: {quiet}")
         watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
@@ -155,21 +156,24 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
     return found
 
 
-def aims(counts: Mapping[tuple[str, str, str], int], wishes: Wishes) -> Iterator[Aim]:
-    """Yield what is tried with the messages that a quiet run had: each kind at the host that had most of it.
+def aims(counts: Mapping[tuple[str, str, str], int], hosts: Sequence[str], wishes: Wishes) -> Iterator[Aim]:
+    """Yield what is tried with the messages that a quiet run had: each kind at the host that had most of it, or at
+    whichever has it, if only one had.
 
     >>> counts = {("n1", "request", "Fetch"): 40, ("n2", "request", "Fetch"): 41, ("n1", "request", "Vote"): 1}
-    >>> [(aim.host, aim.message, aim.number) for aim in aims(counts, Wishes(then=["drop"]))]
-    [('n2', 'Fetch', 1), ('n2', 'Fetch', 20), ('n2', 'Fetch', 37), ('n1', 'Vote', 1)]
+    >>> [(aim.on, aim.message, aim.number) for aim in aims(counts, ["n1", "n2"], Wishes(then=["drop"]))]
+    [(('n2',), 'Fetch', 1), (('n2',), 'Fetch', 20), (('n2',), 'Fetch', 37), (('n1', 'n2'), 'Vote', 1)]
     """
-    most: dict[tuple[str, str], tuple[int, str]] = {}
+    had: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for (host, of, message), count in counts.items():
         if any(fnmatchcase(message, pattern) for pattern in wishes.messages):
-            most[message, of] = max(most.get((message, of), (0, "")), (count, host))
-    for (message, of), (count, host) in sorted(most.items()):
+            had.setdefault((message, of), []).append((count, host))
+    for (message, of), found in sorted(had.items()):
+        count, host = max(found)
+        on = tuple(hosts) if len(found) == 1 else (host,)
         for number in dict.fromkeys((1, max(1, count // 2), math.ceil(count * _LATE))):
             for then in wishes.then:
-                yield Aim(host, of, message, number, count, then)
+                yield Aim(on, of, message, number, count, then)
 
 
 def _with(plan: Plan, fault: Mapping[str, Any]) -> Plan:
@@ -227,7 +231,7 @@ def _plan(plan: Plan, aim: Aim) -> Plan | None:
     """Return the plan of one fault; None if this cannot be done with such a message."""
     if _refusal(plan, aim.of, aim.message, aim.then):
         return None
-    fault = {"on": aim.host, "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
+    fault = {"on": list(aim.on), "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
     return _with(plan, fault)
 
 

@@ -94,7 +94,10 @@ def test_each_run_has_one_fault_and_nothing_else(tmp_path: Path, monkeypatch: py
 
     quiet, *tries = (plan.resolved() for plan in runs.plans)
     assert (quiet["faults"][0]["message"], quiet["faults"][0]["on"]) == ("*", ["n1", "n2", "n3"])
-    assert [(run["faults"][0]["on"], run["faults"][0]["which"]) for run in tries] == [("n2", [1]), ("n2", [2])]
+    assert [(run["faults"][0]["on"], run["faults"][0]["which"]) for run in tries] == [
+        (["n1", "n2", "n3"], [1]),
+        (["n1", "n2", "n3"], [2]),
+    ]
     for run in (quiet, *tries):
         assert len(run["faults"]) == 1
         assert run["workload"]["duration"] == "8s"
@@ -170,7 +173,7 @@ def test_what_there_is_not_is_refused_before_anything_is_run(
     ids=["harmless", "harmful", "harmful without it", "not judged", "did not come", "failed"],
 )
 def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, counts_as: str) -> None:
-    aim = wire.Aim("n1", "request", "Vote", 1, 1, "drop")
+    aim = wire.Aim(("n1",), "request", "Vote", 1, 1, "drop")
     assert told_of(WirePoint(aim, verdict, done, {}, 0, None, "", run)) == counts_as
 
 
