@@ -16,7 +16,7 @@ from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
 from clusters.rocketmq.queues import FIFO
-from clusters.rocketmq.settings import RocketOptions, flushes_each
+from clusters.rocketmq.settings import RocketOptions
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
 
 _RETRIES = 2
@@ -29,6 +29,11 @@ until controllers had agreed (`getSyncStateSet`)."""
 
 _READS_FLUSHED = (5, 3)
 """First release that gives readers of a master with SYNC_FLUSH only what is flushed."""
+
+
+def flushes_each(options: RocketOptions) -> bool:
+    """Return whether a message is on the master's disk before it is acknowledged."""
+    return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
 
 
 def copies_at_least(declared: Declared) -> int:

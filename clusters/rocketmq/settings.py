@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.quantities import Size
 from chaoskit.contract.wire import Wire
 from clusters.common.java import PRODUCTION, Jvm
-from clusters.common.properties import Scalar, properties, setting
+from clusters.common.properties import Scalar, properties
 from clusters.rocketmq import wire
 
 NAME_SERVER, BROKER, PROXY = "namesrv", "broker", "proxy"
@@ -206,11 +206,6 @@ def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> 
         "enableTopicMessageTypeCheck": True,
     }
     return json.dumps(told)
-
-
-def flushes_each(options: RocketOptions) -> bool:
-    """Return whether a message is on the master's disk before it is acknowledged."""
-    return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
 
 
 def _is_raft(options: RocketOptions) -> bool:
