@@ -17,7 +17,7 @@ from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import INVALID, VALID
 from chaoskit.scenario.files import find_all, plan_all
-from chaoskit.search.wire import WireCounted, WirePoint, WireTried, Wishes
+from chaoskit.search.wire import HARM, WireCounted, WirePoint, WireTried, Wishes
 from chaoskit.search.wire import explore as explore_wire
 
 _NOTHING = "-"
@@ -79,7 +79,7 @@ def _show(found: Sequence[WirePoint]) -> None:
     )  # fmt: skip
     for point in found:
         aim = point.aim
-        harm = [f"{point.counts.get(name, 0):,}" for name in ("lost", "duplicate", "reordered")]
+        harm = [f"{point.counts.get(name, 0):,}" for name in HARM]
         table.add_row(
             aim.message,
             aim.of,

@@ -39,9 +39,11 @@ THEN = ("drop", "drop-and-close", "duplicate", "delay 3s")
 LOAD_NS = 8 * SECOND
 """How long the load of a run takes at most: the effect of a fault on the wire is awaited for 10 s."""
 
+HARM = ("lost", "duplicate", "reordered")
+"""The anomalies that are told of each fault."""
+
 _KIND = "wire"
 _COUNT = "count"
-_COUNTED = ("lost", "duplicate", "reordered")
 _LATE = 0.9
 """Where a late message is among all of its kind: the very last one may not come in another run."""
 
@@ -242,7 +244,7 @@ def _try(plan: Plan, aim: Aim, site: Site, watcher: Watcher) -> WirePoint:
         why = " ".join(str(error).split())
         return WirePoint(aim, UNKNOWN, False, {}, 0, None, why, "")
     told = verdict.as_json()
-    anomalies = {name: told["anomalies"][name] for name in _COUNTED if name in told["anomalies"]}
+    anomalies = {name: told["anomalies"][name] for name in HARM if name in told["anomalies"]}
     done = bool(told["faults"][0]["effective"])
     reasons = "; ".join(told["reasons"]) if told["verdict"] != VALID else ""
     return WirePoint(
