@@ -6,9 +6,12 @@ standard library and this module: a tap loads both on a host, where chaoskit is 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+_SIZE = struct.Struct(">i")
 
 
 class Header(NamedTuple):
@@ -56,6 +59,39 @@ class Decoder(Protocol):
     def response(self, head: bytes) -> Header | None:
         """Return the header of a response; None if its request is unknown. Each is asked for once."""
         ...
+
+
+class SizePrefixed:
+    """The `Decoder.length` of protocols whose messages begin with their size: four bytes, which do not count.
+
+    Attributes:
+        size_min, size_max: what a size can be, in bytes.
+    """
+
+    size_min = 1
+    size_max = 1 << 27
+
+    def length(self, begin: bytes) -> int | None:
+        if len(begin) < _SIZE.size:
+            return None
+        size: int = _SIZE.unpack_from(begin)[0]
+        if not self.size_min <= size <= self.size_max:
+            raise ValueError(f"a frame of {size} bytes")
+        return size + _SIZE.size
+
+
+def varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a number as protobuf writes it, and where the bytes behind it are.
+
+    Raises:
+        IndexError: it is not whole.
+    """
+    value = shift = 0
+    while (byte := content[at]) >= 0x80:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, SizePrefixed, varint
 
 MESSAGES = (
     "READ_ENTRY", "ADD_ENTRY", "RANGE_READ_ENTRY", "RANGE_ADD_ENTRY", "AUTH", "WRITE_LAC", "READ_LAC",
@@ -31,27 +31,17 @@ _HEADER_FIELD = 0x0A
 _VERSION, _OPERATION, _TRANSACTION = 1, 2, 3
 """Fields of a header of version 3."""
 
-_LENGTH = struct.Struct(">i")
 _ENTRY = struct.Struct(">q")
-_BEGIN = _LENGTH.size
+_BEGIN = 4
 _KIND_SIZE = 4
-_FRAME_BYTES_MAX = 1 << 27
-"""Bookies take 5 MiB by default."""
 
 
-class BookieDecoder:
+class BookieDecoder(SizePrefixed):
     """See `chaoskit.contract.wire.Decoder`. The correlation is the id of the transaction, in older versions that of the
     entry, which an entry of another ledger may have too."""
 
     head = 64
-
-    def length(self, begin: bytes) -> int | None:
-        if len(begin) < _LENGTH.size:
-            return None
-        size: int = _LENGTH.unpack_from(begin)[0]
-        if not _KIND_SIZE <= size <= _FRAME_BYTES_MAX:
-            raise ValueError(f"a frame of {size} bytes")
-        return size + _LENGTH.size
+    size_min = _KIND_SIZE
 
     def request(self, head: bytes) -> Header | None:
         return _header(head, _ASKED_ENTRY)
@@ -85,21 +75,11 @@ def _new(head: bytes) -> Header | None:
     told = {}
     try:
         while at < end:
-            key, at = _varint(head, at)
-            told[key >> 3], at = _varint(head, at)
+            key, at = varint(head, at)
+            told[key >> 3], at = varint(head, at)
     except IndexError:
         return None
     operation = told.get(_OPERATION, 0)
     if not 0 < operation <= len(MESSAGES):
         return None
     return Header(MESSAGES[operation - 1], told.get(_TRANSACTION, 0), version=told.get(_VERSION, 0))
-
-
-def _varint(head: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where the bytes behind it are."""
-    value = shift = 0
-    while (byte := head[at]) >= 0x80:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1

@@ -10,7 +10,7 @@ import struct
 from collections import deque
 from itertools import islice
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, SizePrefixed
 
 _API_KEYS = """
 Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch
@@ -57,28 +57,19 @@ _PRODUCE_FLEXIBLE, _PRODUCE_TIMES, _PRODUCE_STARTS, _PRODUCE_RECORD_ERRORS, _PRO
 REFUSABLE = ("Produce", *_TOP_LEVEL)
 """Requests whose responses can be made errors."""
 
-_LENGTH = struct.Struct(">i")
 _REQUEST = struct.Struct(">4xhhih")
 _CORRELATION = struct.Struct(">4xi")
-_FRAME_BYTES_MAX = 1 << 30
 _UNANSWERED_MAX = 100_000
 
 
-class KafkaDecoder:
+class KafkaDecoder(SizePrefixed):
     """See `chaoskit.contract.wire.Decoder`. A client id that is longer than 256 bytes is cut."""
 
     head = _REQUEST.size + 256
+    size_max = 1 << 30
 
     def __init__(self) -> None:
         self._unanswered: deque[Header] = deque(maxlen=_UNANSWERED_MAX)
-
-    def length(self, begin: bytes) -> int | None:
-        if len(begin) < _LENGTH.size:
-            return None
-        size: int = _LENGTH.unpack_from(begin)[0]
-        if not 0 < size <= _FRAME_BYTES_MAX:
-            raise ValueError(f"a frame of {size} bytes")
-        return size + _LENGTH.size
 
     def request(self, head: bytes) -> Header | None:
         if len(head) < _REQUEST.size:

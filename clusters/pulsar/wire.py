@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, SizePrefixed, varint
 
 _BY_CLIENTS = {
     2: ("CONNECT",), 4: ("SUBSCRIBE", 5), 5: ("PRODUCER", 3), 6: ("SEND", 2), 10: ("ACK", 8), 11: ("FLOW",),
@@ -48,35 +48,29 @@ _ANSWERS = _paths(_BY_BROKERS)
 MESSAGES = tuple(name for name, _ in _REQUESTS.values())
 ANSWERS = tuple(name for name, _ in _ANSWERS.values())
 
-_LENGTH = struct.Struct(">i")
 _COMMAND = struct.Struct(">4xi")
 _TYPE = 1
 _COMMAND_BYTES_MIN = 2
-_FRAME_BYTES_MAX = 1 << 27
-"""Brokers take 5 MiB by default."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """How protobuf writes a field."""
 
 
-class PulsarDecoder:
+class PulsarDecoder(SizePrefixed):
     """See `chaoskit.contract.wire.Decoder`. The correlation of a command is 0 if it has none, or if names of topics
     push it behind the first 1024 bytes."""
 
     head = 1024
+    size_min = 4 + _COMMAND_BYTES_MIN
 
     def length(self, begin: bytes) -> int | None:
-        if len(begin) < _LENGTH.size:
-            return None
-        size: int = _LENGTH.unpack_from(begin)[0]
-        if not _LENGTH.size + _COMMAND_BYTES_MIN <= size <= _FRAME_BYTES_MAX:
-            raise ValueError(f"a frame of {size} bytes")
-        if len(begin) < _COMMAND.size:
+        length = super().length(begin)
+        if length is None or len(begin) < _COMMAND.size:
             return None
         command: int = _COMMAND.unpack_from(begin)[0]
-        if not _COMMAND_BYTES_MIN <= command <= size - _LENGTH.size:
-            raise ValueError(f"a frame of {size} bytes with a command of {command} bytes")
-        return size + _LENGTH.size
+        if not _COMMAND_BYTES_MIN <= command <= length - _COMMAND.size:
+            raise ValueError(f"a frame of {length} bytes with a command of {command} bytes")
+        return length
 
     def request(self, head: bytes) -> Header | None:
         return _header(head, _REQUESTS)
@@ -116,9 +110,9 @@ def _field(head: bytes, at: int, end: int, number: int) -> tuple[int, int]:
         LookupError: it is not between `at` and `end`.
     """
     while at < end:
-        key, at = _varint(head, at)
+        key, at = varint(head, at)
         kind = key & 7
-        value, at = _varint(head, at) if kind in {_VARINT, _BYTES} else (0, at)
+        value, at = varint(head, at) if kind in {_VARINT, _BYTES} else (0, at)
         if key >> 3 == number:
             return value, at
         if kind == _BYTES:
@@ -126,13 +120,3 @@ def _field(head: bytes, at: int, end: int, number: int) -> tuple[int, int]:
         elif kind != _VARINT:
             at += {_FIXED64: 8, _FIXED32: 4}[kind]
     raise LookupError(number)
-
-
-def _varint(head: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where the bytes behind it are."""
-    value = shift = 0
-    while (byte := head[at]) >= 0x80:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.wire import Decoder, Header
+from chaoskit.contract.wire import Decoder, Header, SizePrefixed
 
 _SENT = {
     "connection": {11: "start-ok", 21: "secure-ok", 31: "tune-ok", 40: "open", 50: "close", 51: "close-ok",
@@ -71,22 +71,18 @@ class RabbitDecoder:
         self._speaks: Decoder | None = None
 
     def length(self, begin: bytes) -> int | None:
-        if not begin:
-            return None
+        return self._spoken(begin).length(begin) if begin else None
+
+    def request(self, head: bytes) -> Header | None:
+        return self._spoken(head).request(head)
+
+    def response(self, head: bytes) -> Header | None:
+        return self._spoken(head).response(head)
+
+    def _spoken(self, begin: bytes) -> Decoder:
         if self._speaks is None:
             # Frames of streams begin with their length, which is below 16 MiB; those of AMQP with their type.
             self._speaks = _Amqp() if begin[0] else _Stream()
-        return self._speaks.length(begin)
-
-    def request(self, head: bytes) -> Header | None:
-        return self._known(head).request(head)
-
-    def response(self, head: bytes) -> Header | None:
-        return self._known(head).response(head)
-
-    def _known(self, head: bytes) -> Decoder:
-        self.length(head)
-        assert self._speaks is not None
         return self._speaks
 
 
@@ -186,7 +182,6 @@ def _delivery_tag(head: bytes, method: tuple[int, int], channel: int) -> int:
     return int(_TAG.unpack_from(head, at)[0]) if len(head) >= at + _TAG.size else channel
 
 
-_LENGTH = struct.Struct(">I")
 _COMMAND = struct.Struct(">4xHH")
 _RESPONSE_BIT = 0x8000
 _PUBLISHING_ID = struct.Struct(">13xQ")
@@ -195,18 +190,11 @@ _BY_PUBLISHING_ID = {"Publish", "PublishConfirm", "PublishError"}
 _WITHOUT_CORRELATION = {"Deliver", "Credit", "StoreOffset", "MetadataUpdate", "Tune", "Heartbeat"}
 
 
-class _Stream:
+class _Stream(SizePrefixed):
     """The protocol of streams. The correlation of what is published is its first publishing id."""
 
     head = RabbitDecoder.head
-
-    def length(self, begin: bytes) -> int | None:
-        if len(begin) < _LENGTH.size:
-            return None
-        size = int(_LENGTH.unpack_from(begin)[0])
-        if not _COMMAND.size - _LENGTH.size <= size <= _FRAME_BYTES_MAX:
-            raise ValueError(f"a frame of {size} bytes")
-        return size + _LENGTH.size
+    size_min, size_max = _COMMAND.size - 4, _FRAME_BYTES_MAX
 
     def request(self, head: bytes) -> Header | None:
         return self._header(head)

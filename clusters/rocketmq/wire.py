@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, SizePrefixed
 
 _CODES = """
 10:SEND_MESSAGE 11:PULL_MESSAGE 12:QUERY_MESSAGE 13:QUERY_BROKER_OFFSET 14:QUERY_CONSUMER_OFFSET
@@ -65,7 +65,6 @@ _NAMES = {int(code): name for code, _, name in (each.partition(":") for each in 
 
 MESSAGES = tuple(_NAMES.values())
 
-_LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">4xBBH")
 """The type of a header, and the three bytes of its length."""
 
@@ -96,26 +95,23 @@ _FIELD = re.compile(
 """One field of a header as JSON, with what is before it. A field's value may be a structure of texts (`extFields`)."""
 
 
-class RemotingDecoder:
+class RemotingDecoder(SizePrefixed):
     """See `chaoskit.contract.wire.Decoder`. A header is unknown if its numbers are behind the first 4096 bytes."""
 
     head = 4096
+    size_min = 5
 
     def __init__(self) -> None:
         self._unanswered: dict[int, Header] = {}
 
     def length(self, begin: bytes) -> int | None:
-        if len(begin) < _LENGTH.size:
-            return None
-        size: int = _LENGTH.unpack_from(begin)[0]
-        if not _LENGTH.size < size <= _FRAME_BYTES_MAX:
-            raise ValueError(f"a frame of {size} bytes")
-        if len(begin) < _HEADER.size:
+        length = super().length(begin)
+        if length is None or len(begin) < _HEADER.size:
             return None
         kind, header = _header(begin)
-        if kind not in {_JSON, _BINARY} or not 0 < header <= size - _LENGTH.size:
-            raise ValueError(f"a frame of {size} bytes with a header of {header} bytes and type {kind}")
-        return size + _LENGTH.size
+        if kind not in {_JSON, _BINARY} or not 0 < header <= length - _HEADER.size:
+            raise ValueError(f"a frame of {length} bytes with a header of {header} bytes and type {kind}")
+        return length
 
     def request(self, head: bytes) -> Header | None:
         """Return the header of a request; None for a client's response to a server."""
