@@ -74,12 +74,16 @@ def _did(point: WirePoint) -> str:
 
 def _show(found: Sequence[WirePoint]) -> None:
     table = Table(
-        "message", "of", "which", "done with it", "lost", "twice", "reordered", "open", "longest pause", "verdict",
+        "message", "of", "which", "done with it", "lost", "twice", "reordered", "else", "open", "longest pause",
+        "verdict",
         box=None, pad_edge=False,
     )  # fmt: skip
     for point in found:
         aim = point.aim
         harm = [f"{point.counts.get(name, 0):,}" for name in HARM]
+        harm.append(
+            ", ".join(f"{count:,} {name}" for name, count in point.counts.items() if name not in HARM) or _NOTHING
+        )
         table.add_row(
             aim.message,
             aim.of,

@@ -8,7 +8,7 @@ the middle, a late one) and action; nothing else happens in it. The idea is that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +23,7 @@ from chaoskit.contract.mistakes import validated
 from chaoskit.contract.nemesis import Counting, Preparing
 from chaoskit.history.compacting.faults import FAULTS_FILE
 from chaoskit.history.format.schema import FAULTS
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
@@ -40,7 +40,7 @@ LOAD_NS = 8 * SECOND
 """How long the load of a run takes at most: the effect of a fault on the wire is awaited for 10 s."""
 
 HARM = ("lost", "duplicate", "reordered")
-"""The anomalies that are told of each fault."""
+"""The anomalies that are told of each fault; another one is told if the quiet run had none of it."""
 
 _KIND = "wire"
 _COUNT = "count"
@@ -91,7 +91,7 @@ class WirePoint:
         aim: the message, and what was done.
         verdict: the verdict of the run; `unknown`, too, if there was no such message, or the run failed.
         done: whether it was done with the message.
-        counts: number of messages that were lost, duplicate or reordered.
+        counts: by anomaly, how many there were: of `HARM`, and of those that the quiet run had not.
         open: number of sends without an outcome.
         unavailable_ms: the longest time without an acknowledgement in a partition, if there was one.
         why: the reasons of a verdict that is not `valid`, or what explains the anomalies.
@@ -145,13 +145,14 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
         quiet, verdict = site.run(_with(plan, {"on": hosts, "message": "*", "then": _COUNT}), watcher)
         if verdict.verdict == INVALID:
             raise RunFailed(f"the quiet run is invalid already: {'; '.join(verdict.reasons)}\nrun folder: {quiet}")
+        usual = verdict.as_json()["anomalies"].keys() - set(HARM)
         counts, evidence = _counts(quiet)
         wanted = [(aim, possible) for aim in aims(counts, hosts, wishes) if (possible := _plan(plan, aim)) is not None]
         if not wanted:
             raise RunFailed(f"no {', '.join(wishes.messages)} passed the taps: {evidence}\nrun folder: {quiet}")
         watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
         for number, (aim, possible) in enumerate(wanted, 1):
-            found.append(_try(possible, aim, site, watcher))
+            found.append(_try(possible, aim, usual, lambda plan: site.run(plan, watcher)))
             watcher.on(WireTried(number, len(wanted), found[-1]))
             store.write_json(quiet / RESULT, [asdict(each) for each in found])
             owner.give([quiet / RESULT])
@@ -237,14 +238,14 @@ def _plan(plan: Plan, aim: Aim) -> Plan | None:
     return _with(plan, fault)
 
 
-def _try(plan: Plan, aim: Aim, site: Site, watcher: Watcher) -> WirePoint:
+def _try(plan: Plan, aim: Aim, usual: Set[str], start: Callable[[Plan], tuple[Path, Verdict]]) -> WirePoint:
     try:
-        _, verdict = site.run(plan, watcher)
+        _, verdict = start(plan)
     except RunFailed as error:
         why = " ".join(str(error).split())
         return WirePoint(aim, UNKNOWN, False, {}, 0, None, why, "")
     told = verdict.as_json()
-    anomalies = {name: told["anomalies"][name] for name in HARM if name in told["anomalies"]}
+    anomalies = {name: each for name, each in told["anomalies"].items() if name not in usual}
     done = bool(told["faults"][0]["effective"])
     reasons = "; ".join(told["reasons"]) if told["verdict"] != VALID else ""
     return WirePoint(

@@ -22,6 +22,7 @@ from chaoskit.contract.system import System
 from chaoskit.contract.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
 from nemeses.wire import census, placing, rules
+from nemeses.wire.carried import Carried
 
 _EFFECT_S = 10.0
 """How long the first message that something is done with may take; a group's heartbeats come every 3 s."""
@@ -233,7 +234,8 @@ class _Told(NamedTuple):
         known: whether there is one that knows the rule.
         matched: number of messages that matched.
         done: with how many of them something was done.
-        hits: correlation ids of those, and when it was done, CLOCK_MONOTONIC ns.
+        hits: of those the correlation id, when it was done (CLOCK_MONOTONIC, ns), and what was carried; see
+            `nemeses.wire.carried`.
         tally: how many there were of each kind, if they are counted.
         unread: number of connections whose bytes are no messages of the protocol.
     """
@@ -241,7 +243,7 @@ class _Told(NamedTuple):
     known: bool = False
     matched: int = 0
     done: int = 0
-    hits: Sequence[tuple[int, int]] = ()
+    hits: Sequence[tuple[int, int, Carried]] = ()
     tally: Mapping[str, int] = MappingProxyType({})
     unread: int = 0
 
@@ -253,8 +255,7 @@ def _counts(strike: Strike) -> dict[str, _Told]:
         state = None if strike.is_dark(host) else placing.call(host, {"report": strike.name})
         if state is None or (told := state["rule"]) is None:
             return _Told()
-        hits = [(number, at_ns) for _, number, _, at_ns in told["what"]]
-        return _Told(True, told["matched"], told["done"], hits, told["tally"], state["unread"])
+        return _Told(True, told["matched"], told["done"], told["hits"], told["tally"], state["unread"])
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
 
@@ -300,7 +301,13 @@ def _words(strike: Strike, told: dict[str, _Told]) -> str:
     return "; ".join(parts)
 
 
-def _hit(strike: Strike, correlation: int, at_ns: int) -> str:
-    """Return a correlation id, and how long after the fault began something was done with its message, if known."""
+def _hit(strike: Strike, correlation: int, at_ns: int, carried: Carried) -> str:
+    """Return a correlation id, what its message or its request carried, and how long after the fault began something
+    was done with it, if known.
+    """
+    words = str(correlation)
+    if carried:
+        count, first, last = carried
+        words += f" with value {first}" if count == 1 else f" with {count} values from {first} to {last}"
     began_ns = strike.notes.get(_BEGAN)
-    return str(correlation) if began_ns is None else f"{correlation} after {(at_ns - began_ns) / 1e9:.3f} s"
+    return words if began_ns is None else f"{words} after {(at_ns - began_ns) / 1e9:.3f} s"

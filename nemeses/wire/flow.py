@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from chaoskit.contract.wire import Decoder, Header, Refusing
 from nemeses.wire import rules
-from nemeses.wire.rules import Rule, Rules
+from nemeses.wire.carried import Asked, carried
+from nemeses.wire.rules import Hit, Rule, Rules
 
 
 @dataclass(slots=True, eq=False)
@@ -33,10 +34,22 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What happens to the message that comes next; none of its bytes was passed yet."""
+    """What happens to the message that comes next; none of its bytes was passed yet.
 
-    header: Header | None
-    chosen: tuple[str, Rule] | None
+    Attributes:
+        header: its header, if it is known.
+        hit: what is done with it, if anything.
+        asks: whether something may be done with the answer to it.
+    """
+
+    header: Header | None = None
+    hit: Hit | None = None
+    asks: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the message is needed at once."""
+        return self.asks or self.hit is not None
 
 
 class Flow:
@@ -45,6 +58,7 @@ class Flow:
     Args:
         of: `request` or `response`.
         decoder: the connection's decoder.
+        asked: what the connection's requests carried.
         rules: the tap's rules.
         gated: called with each gate that was put into the flow.
         seen: called with the name of each request that is looked at.
@@ -61,6 +75,7 @@ class Flow:
         self,
         of: str,
         decoder: Decoder,
+        asked: Asked,
         rules: Rules,
         *,
         gated: Callable[[Flow, Gate], None],
@@ -73,41 +88,46 @@ class Flow:
         self.opaque = False
         self._of = of
         self._decoder = decoder
+        self._asked = asked
         self._rules = rules
         self._gated = gated
         self._seen = seen
-        self._rest = b""
+        self._rest: list[bytes] = []
+        self._missing = 0
         self._left = 0
-        self._dropping = False
         self._fate: _Fate | None = None
 
     def feed(self, data: bytes) -> None:
         """Take bytes, and queue what is to be passed."""
         if self.ends:
             return
-        buffer = self._rest + data if self._rest else data
-        self._rest = b""
+        self._missing -= len(data)
+        if self._missing > 0:
+            self._rest.append(data)
+            return
+        buffer = b"".join([*self._rest, data]) if self._rest else data
+        self._rest = []
         at = min(self._left, len(buffer))
         self._left -= at
-        begin = at if self._dropping else 0
         if self._left or self.opaque:
-            self._pass(buffer[begin:])
+            self._pass(buffer)
         else:
-            self._cut(buffer, begin, at)
+            self._cut(buffer, at)
 
     def end(self) -> None:
         """Queue what was held back of a message that will never be whole."""
-        self._pass(self._rest)
-        self._rest = b""
+        self._pass(b"".join(self._rest))
+        self._rest = []
 
     def clear(self) -> None:
         """Pass nothing of what is queued."""
         self.out.clear()
         self.queued = 0
 
-    def _cut(self, buffer: bytes, begin: int, at: int) -> None:
-        """Cut into messages what is from `at` on; what is from `begin` on is to be passed."""
-        size = len(buffer)
+    def _cut(self, buffer: bytes, at: int) -> None:
+        """Cut into messages what is from `at` on; what is before it is to be passed."""
+        begin, size = 0, len(buffer)
+        self._missing = 0
         while at < size:
             length = self._length(buffer[at : at + self._decoder.head])
             if self.opaque:
@@ -118,16 +138,18 @@ class Flow:
                 break
             self._fate = None
             self.messages += 1
-            if fate.chosen is not None:
+            if fate.asks and fate.header is not None:
+                self._asked.put(fate.header.correlation, buffer[at : at + length])
+            if fate.hit is not None:
                 self._pass(buffer[begin:at])
                 begin = self._act(fate, buffer, at, length)
                 if self.ends:
                     return
             at += length
         self._left = max(0, at - size)
-        self._dropping = self._left > 0 and begin == at
         self._pass(buffer[begin:at])
-        self._rest = buffer[at:]
+        if at < size:
+            self._rest = [buffer[at:]]
 
     def _length(self, begin: bytes) -> int | None:
         try:
@@ -143,43 +165,53 @@ class Flow:
             if here < min(length, self._decoder.head):
                 return None
             self._fate = self._look(buffer[at : at + min(length, self._decoder.head)])
-        chosen = self._fate.chosen
-        if chosen and chosen[0] not in self._rules.active:
+        hit = self._fate.hit
+        if hit is not None and hit.name not in self._rules.active:
+            self._rules.undone(hit)
             return _PASS  # the rule has ended before the message was whole
-        return None if chosen and chosen[1].then in rules.WHOLE and here < length else self._fate
+        if self._fate.whole and here < length:
+            self._missing = length - here
+            return None
+        return self._fate
 
     def _look(self, head: bytes) -> _Fate:
         header = self._decoder.request(head) if self._of == rules.REQUEST else self._decoder.response(head)
         if header is None:
             return _PASS
+        hit = self._rules.chosen(self._of, header)
         if self._of == rules.REQUEST:
             self._seen(header.message)
-        return _Fate(header, self._rules.chosen(self._of, header))
+            return _Fate(header, hit, self._rules.answering)
+        carried = self._asked.take(header.correlation)
+        if hit is not None:
+            hit.carried = carried
+        return _Fate(header, hit)
 
     def _act(self, fate: _Fate, buffer: bytes, at: int, length: int) -> int:
         """Do what a rule says about the message at `at`; return from where on the bytes are to be passed."""
-        assert fate.chosen is not None
-        assert fate.header is not None
-        name, rule = fate.chosen
+        hit, header = fate.hit, fate.header
+        assert hit is not None
+        assert header is not None
+        rule, whole = hit.rule, buffer[at : at + length]
+        hit.carried = hit.carried or carried(whole)
         if rule.then in {rules.DELAY, rules.HOLD_UNTIL}:
-            self._hold(name, rule)
+            self._hold(hit)
             return at
         if rule.then in {rules.DROP_AND_CLOSE, rules.CLOSE_BEFORE}:
             self.ends = "orderly" if rule.then == rules.DROP_AND_CLOSE else "reset"
         elif rule.then == rules.ERROR:
-            self._refuse(fate.header, fate.chosen, buffer[at : at + length])
+            self._refuse(header, hit, whole)
         elif rule.then != rules.DROP:
-            self._replace(rule, buffer[at : at + length])
+            self._replace(rule, whole)
         return at + length
 
-    def _refuse(self, header: Header, chosen: tuple[str, Rule], whole: bytes) -> None:
+    def _refuse(self, header: Header, hit: Hit, whole: bytes) -> None:
         """Pass an error instead of a response; pass it unchanged, if it is not as expected."""
-        name, rule = chosen
         assert isinstance(self._decoder, Refusing)
         try:
-            whole = self._decoder.refused(header, whole, rule.argument)
+            whole = self._decoder.refused(header, whole, hit.rule.argument)
         except ValueError:
-            self._rules.undone(name)
+            self._rules.undone(hit)
         self._pass(whole)
 
     def _replace(self, rule: Rule, whole: bytes) -> None:
@@ -194,9 +226,9 @@ class Flow:
             whole = whole[: len(whole) // 2] if rule.then == rules.TRUNCATE else whole
         self._pass(whole)
 
-    def _hold(self, name: str, rule: Rule) -> None:
-        delays = rule.then == rules.DELAY
-        gate = Gate(name, rule.argument) if delays else Gate(name, until=rule.argument)
+    def _hold(self, hit: Hit) -> None:
+        argument = hit.rule.argument
+        gate = Gate(hit.name, argument) if hit.rule.then == rules.DELAY else Gate(hit.name, until=argument)
         self.out.append(gate)
         self._gated(self, gate)
 
@@ -206,4 +238,4 @@ class Flow:
             self.queued += len(data)
 
 
-_PASS = _Fate(None, None)
+_PASS = _Fate()

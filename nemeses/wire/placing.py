@@ -32,6 +32,7 @@ _ROUTES = 5757
 
 _MODULES = (
     "chaoskit.contract.wire",
+    "nemeses.wire.carried",
     "nemeses.wire.rules",
     "nemeses.wire.flow",
     "nemeses.wire.channel",

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from chaoskit.contract.wire import Header
+from nemeses.wire.carried import Carried
 
 DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER = "drop", "drop-and-close", "close-before", "close-after"
 DUPLICATE, TRUNCATE, GARBLE = "duplicate", "truncate", "garble"
@@ -25,9 +26,6 @@ PLAIN = (DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER, DUPLICATE, TRUNCATE, G
 
 WITH_ARGUMENT = {DELAY: "a time, such as delay 2s", HOLD_UNTIL: "a message", ERROR: "an error"}
 """What is done with an argument."""
-
-WHOLE = (DUPLICATE, TRUNCATE, GARBLE, ERROR, CLOSE_AFTER)
-"""What needs all bytes of a message at once."""
 
 REQUEST, RESPONSE = "request", "response"
 
@@ -69,47 +67,77 @@ class Rule:
     seed: int = 0
 
 
+@dataclass(slots=True)
+class Hit:
+    """A message that something is done with.
+
+    Attributes:
+        name: name of the rule.
+        rule: the rule.
+        number: number of the message among those that match.
+        correlation: its correlation id.
+        client: the name of its client.
+        at_ns: when it was chosen, CLOCK_MONOTONIC.
+        carried: which messages of the run it, or the request that it answers, carries.
+    """
+
+    name: str
+    rule: Rule
+    number: int
+    correlation: int
+    client: str
+    at_ns: int
+    carried: Carried = ()
+
+
 class Matching:
     """Counts what a rule matches, and chooses from it.
+
+    Args:
+        name: name of the rule.
 
     Attributes:
         rule: the rule.
         matched: number of messages that matched.
         done: number of messages that were chosen.
-        what: of each chosen message its number, correlation id, client and time (CLOCK_MONOTONIC, ns).
+        hits: the chosen messages, up to a number.
         tally: number of messages that were counted, by direction and name, such as `request Fetch`.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, name: str, rule: Rule) -> None:
+        self.name = name
         self.rule = rule
         self.matched = 0
         self.done = 0
-        self.what: list[tuple[int, int, str, int]] = []
+        self.hits: list[Hit] = []
         self.tally: Counter[str] = Counter()
         self._draw = random.Random(rule.seed)  # noqa: S311  # a repeatable draw, no secret
 
-    def chooses(self, of: str, header: Header) -> bool:
-        """Return whether something is to be done with a message; each is asked about once."""
+    def hit(self, of: str, header: Header) -> Hit | None:
+        """Return a message with which something is to be done, else None; each is asked about once."""
         rule = self.rule
         if rule.message != ANY and (header.message != rule.message or of != rule.of):
-            return False
+            return None
         if not fnmatchcase(header.client, rule.of_client):
-            return False
+            return None
         self.matched += 1
         if rule.then == COUNT:
             self.done += 1
             self.tally[f"{of} {header.message}"] += 1
-            return False
+            return None
         if not self._is_chosen(self.matched):
-            return False
+            return None
         self.done += 1
-        if len(self.what) < _TOLD_MAX:
-            self.what.append((self.matched, header.correlation, header.client, time.monotonic_ns()))
-        return True
+        hit = Hit(self.name, rule, self.matched, header.correlation, header.client, time.monotonic_ns())
+        if len(self.hits) < _TOLD_MAX:
+            self.hits.append(hit)
+        return hit
 
     def report(self) -> dict[str, Any]:
-        """Return what was matched and done, as JSON values."""
-        return {"matched": self.matched, "done": self.done, "what": self.what, "tally": dict(self.tally)}
+        """Return what was matched and done, as JSON values: of each hit its correlation id, its time and what it
+        carries."""
+        hits = [(hit.correlation, hit.at_ns, hit.carried) for hit in self.hits]
+        return {"matched": self.matched, "done": self.done, "hits": hits, "tally": dict(self.tally)}
 
     def _is_chosen(self, number: int) -> bool:
         rule = self.rule
@@ -127,40 +155,43 @@ class Rules:
     Attributes:
         active: the rules in effect.
         looking: whether messages must be looked at.
+        answering: whether something may be done with answers.
     """
 
     def __init__(self) -> None:
         self.active: dict[str, Matching] = {}
-        self.looking = False
+        self.looking = self.answering = False
         self._ended: dict[str, Matching] = {}
 
     def add(self, name: str, content: Mapping[str, Any]) -> None:
         """Put a rule into effect; one of this name that is in effect stays as it is."""
-        self.active.setdefault(name, Matching(Rule(**content)))
+        self.active.setdefault(name, Matching(name, Rule(**content)))
         self._ended.pop(name, None)
-        self.looking = True
+        self._look()
 
     def end(self, name: str) -> None:
         """End a rule, if it is in effect."""
         if (ended := self.active.pop(name, None)) is not None:
             self._ended[name] = ended
-        self.looking = bool(self.active)
+        self._look()
 
-    def undone(self, name: str) -> None:
-        """Take back that something was done with the message that a rule chose last."""
-        matching = self.active[name]
+    def undone(self, hit: Hit) -> None:
+        """Take back that something was done with a message."""
+        matching = self.active.get(hit.name) or self._ended[hit.name]
         matching.done -= 1
-        del matching.what[matching.done :]
+        matching.hits = [each for each in matching.hits if each is not hit]
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return what a rule matched and what was done, also once it has ended; None if it never was."""
         found = self.active.get(name) or self._ended.get(name)
         return None if found is None else found.report()
 
-    def chosen(self, of: str, header: Header) -> tuple[str, Rule] | None:
-        """Return the first rule, and its name, that chooses a message; every rule counts it."""
-        found = None
-        for name, matching in self.active.items():
-            if matching.chooses(of, header) and found is None:
-                found = name, matching.rule
-        return found
+    def chosen(self, of: str, header: Header) -> Hit | None:
+        """Return the hit of the first rule that chooses a message; every rule counts it."""
+        hits = [hit for matching in self.active.values() if (hit := matching.hit(of, header)) is not None]
+        return hits[0] if hits else None
+
+    def _look(self) -> None:
+        rules = [matching.rule for matching in self.active.values()]
+        self.looking = bool(rules)
+        self.answering = any(rule.of == RESPONSE and rule.then != COUNT for rule in rules)

@@ -25,6 +25,7 @@ from typing import Any
 
 from chaoskit.contract.wire import Decoder
 from nemeses.wire import rules
+from nemeses.wire.carried import Asked
 from nemeses.wire.channel import Channel
 from nemeses.wire.flow import Flow, Gate
 from nemeses.wire.rules import Rules
@@ -107,9 +108,9 @@ class Tap:
         if server is None:
             client.close()
             return
-        decoder = self._decoder()
-        request = Flow(rules.REQUEST, decoder, self._rules, gated=self._gate, seen=self._see)
-        response = Flow(rules.RESPONSE, decoder, self._rules, gated=self._gate, seen=self._see)
+        decoder, asked = self._decoder(), Asked()
+        request = Flow(rules.REQUEST, decoder, asked, self._rules, gated=self._gate, seen=self._see)
+        response = Flow(rules.RESPONSE, decoder, asked, self._rules, gated=self._gate, seen=self._see)
         channel = Channel(self._poll, (client, server), (request, response), finishing=self._finish)
         self._of_flow |= {request: channel, response: channel}
         self._channels |= dict.fromkeys(channel.numbers, channel)

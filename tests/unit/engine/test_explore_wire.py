@@ -73,7 +73,8 @@ class Runs:
         if len(self.plans) == 1:
             row = {"fault": 0, "kind": "wire", "targets": [], "parameters": "{}", "start_ns": 0, "evidence": PASSED}
             pq.write_table(pa.Table.from_pylist([row], FAULTS), self.folder / FAULTS_FILE)
-            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"])
+            told = verdict(self.quiet, G0=3)
+            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: told)
         told = next(self.verdicts)
         if told is None:
             raise RunFailed("the disk\nis full")
@@ -109,11 +110,12 @@ def test_each_run_has_one_fault_and_nothing_else(tmp_path: Path, monkeypatch: py
 
 
 def test_what_a_fault_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [verdict("invalid", lost=2), verdict("unknown", done=False), None]
+    told = [verdict("invalid", lost=2, G0=4, torn=1), verdict("unknown", done=False), None]
     _, found = explored(tmp_path, monkeypatch, Wishes(["Produce"], ["drop"]), *told, *[verdict()] * 3)
 
     harmful, missed, failed = found[:3]
     assert (harmful.verdict, harmful.done, harmful.why) == ("invalid", True, "it is not allowed")
+    assert harmful.counts == {"lost": 2, "torn": 1}, "the quiet run had G0 too"
     assert (harmful.open, harmful.unavailable_ms) == (4, 12.0)
     assert (missed.verdict, missed.done) == ("unknown", False)
     assert (failed.verdict, failed.done, failed.why) == ("unknown", False, "the disk is full")

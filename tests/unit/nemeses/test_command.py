@@ -73,12 +73,12 @@ def test_a_command_that_fails_is_told(tmp_path: Path, given: dict[str, Any], why
 
 
 def test_a_fault_that_is_not_there_is_not_proved(tmp_path: Path) -> None:
-    strike = _strike(tmp_path, do="true", timeout="2s")
-    UserCommand().inject(strike)
+    patient, hasty = _strike(tmp_path, do="true"), _strike(tmp_path, timeout="2s")
+    UserCommand().inject(patient)
 
     with pytest.raises(NemesisError, match="verify of n1: exit status 1"):
-        UserCommand().verify(strike)
-    UserCommand().heal(strike)
+        UserCommand().verify(hasty)
+    UserCommand().heal(patient)
 
 
 def test_the_fault_is_undone_if_the_harness_is_killed(tmp_path: Path) -> None:

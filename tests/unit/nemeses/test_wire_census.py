@@ -42,7 +42,9 @@ def test_a_census_does_not_keep_other_rules_from_their_messages() -> None:
     rules.add("census", {"message": ANY, "of": REQUEST, "then": COUNT})
     rules.add("drops", {"message": "Fetch", "of": REQUEST, "then": "drop"})
 
-    assert rules.chosen(REQUEST, Header("Fetch", 1)) == ("drops", Rule("Fetch", REQUEST, "drop"))
+    hit = rules.chosen(REQUEST, Header("Fetch", 1))
+    assert hit is not None
+    assert (hit.name, hit.rule) == ("drops", Rule("Fetch", REQUEST, "drop"))
 
 
 def test_what_was_counted_is_read_from_the_evidence() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
+from nemeses.wire.carried import Asked
 from nemeses.wire.channel import Channel
 from nemeses.wire.flow import Flow, Gate
 from nemeses.wire.rules import REQUEST, RESPONSE, Rules
@@ -47,11 +48,18 @@ class Connection:
         outside, self.server = _pair()
         self.gates: list[tuple[Flow, Gate]] = []
         self.finishing: list[Channel] = []
-        rules, decoder = Rules(), KafkaDecoder()
+        rules, decoder, asked = Rules(), KafkaDecoder(), Asked()
         if rule:
             rules.add("r", rule)
         flows = [
-            Flow(of, decoder, rules, gated=lambda flow, gate: self.gates.append((flow, gate)), seen=lambda _: None)
+            Flow(
+                of,
+                decoder,
+                asked,
+                rules,
+                gated=lambda flow, gate: self.gates.append((flow, gate)),
+                seen=lambda _: None,
+            )
             for of in (REQUEST, RESPONSE)
         ]
         self.channel = Channel(self.poll, (inside, outside), (flows[0], flows[1]), finishing=self.finishing.append)

@@ -11,7 +11,11 @@ from chaoskit.contract.nemesis import NemesisError
 from nemeses.wire import fault
 from nemeses.wire.fault import WireFault, WireParameters
 
-KNOWN = {"rule": {"matched": 4, "done": 1, "what": [[1, 7, "c", 3_250_000_000]], "tally": {}}, "rules": [], "unread": 0}
+KNOWN = {
+    "rule": {"matched": 4, "done": 1, "hits": [[7, 3_250_000_000, [1, 40, 40]]], "tally": {}},
+    "rules": [],
+    "unread": 0,
+}
 
 
 def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
@@ -61,9 +65,9 @@ def test_connections_that_are_in_another_protocol_are_a_doubt(monkeypatch: pytes
 def test_a_tap_that_does_its_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     strike = _struck(KNOWN, monkeypatch)
 
-    assert WireFault().verify(strike) == "so far n1: 1 of 4 Produce requests dropped (correlation ids 7)"
+    assert WireFault().verify(strike) == "so far n1: 1 of 4 Produce requests dropped (correlation ids 7 with value 40)"
     strike.notes["began"] = 3_000_000_000
-    assert WireFault().verify(strike).endswith("dropped (correlation ids 7 after 0.250 s)")
+    assert WireFault().verify(strike).endswith("dropped (correlation ids 7 with value 40 after 0.250 s)")
     WireFault().verify_healed(strike)
     assert strike.doubts == []
 

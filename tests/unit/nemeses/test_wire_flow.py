@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.wire import Header
+from chaoskit.history.format.payload import build
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
+from nemeses.wire.carried import Asked
 from nemeses.wire.flow import Flow, Gate
 from nemeses.wire.rules import REQUEST, RESPONSE, Matching, Rule, Rules
 
@@ -35,12 +37,14 @@ SESSION = [
 class Direction:
     """One direction with its rules, and what came out."""
 
-    def __init__(self, of: str = REQUEST, decoder: KafkaDecoder | None = None, **rule: Any) -> None:
+    def __init__(
+        self, of: str = REQUEST, decoder: KafkaDecoder | None = None, asked: Asked | None = None, **rule: Any
+    ) -> None:
         self.rules = Rules()
         self.gates: list[Gate] = []
         self.seen: list[str] = []
         self.flow = Flow(
-            of, decoder or KafkaDecoder(), self.rules, gated=lambda _, gate: self.gates.append(gate),
+            of, decoder or KafkaDecoder(), asked or Asked(), self.rules, gated=lambda _, gate: self.gates.append(gate),
             seen=self.seen.append,
         )  # fmt: skip
         if rule:
@@ -73,7 +77,7 @@ def test_a_session_cut_at_every_byte_is_the_same_messages() -> None:
         direction = Direction(then="drop")
 
         assert direction.fed([whole[:at], whole[at:]]) == SESSION[0] + SESSION[2] + SESSION[3]
-        assert [each[:2] for each in direction.rules.active["r"].what] == [(1, 1), (2, 4)]
+        assert [(hit.number, hit.correlation) for hit in direction.rules.active["r"].hits] == [(1, 1), (2, 4)]
 
 
 @pytest.mark.parametrize("size", [1, 7, 300, 5000])
@@ -148,7 +152,7 @@ def test_a_response_that_is_not_as_expected_passes_and_does_not_count() -> None:
     answer = frame(struct.pack(">iii", 9, 1, 0x00010000))
 
     assert responses.fed([answer]) == answer
-    assert responses.rules.report("r") == {"matched": 1, "done": 0, "what": [], "tally": {}}
+    assert responses.rules.report("r") == {"matched": 1, "done": 0, "hits": [], "tally": {}}
 
 
 def test_what_is_no_protocol_passes() -> None:
@@ -166,7 +170,7 @@ def test_a_rule_may_begin_and_end_within_a_message() -> None:
     direction.rules.end("r")
 
     assert direction.fed([SESSION[4][200:]]) == SESSION[1] + SESSION[4]
-    assert direction.rules.report("r") == {"matched": 0, "done": 0, "what": [], "tally": {}}
+    assert direction.rules.report("r") == {"matched": 0, "done": 0, "hits": [], "tally": {}}
 
 
 @pytest.mark.parametrize(
@@ -182,15 +186,15 @@ def test_a_rule_may_begin_and_end_within_a_message() -> None:
     ],
 )
 def test_which_of_the_matching_messages_are_chosen(keys: dict[str, Any], chosen: list[int]) -> None:
-    matching = Matching(Rule("Produce", REQUEST, "drop", **keys))
+    matching = Matching("r", Rule("Produce", REQUEST, "drop", **keys))
 
-    assert [number for number in range(1, 11) if matching.chooses(REQUEST, Header("Produce", number))] == chosen
+    assert [number for number in range(1, 11) if matching.hit(REQUEST, Header("Produce", number))] == chosen
 
 
 def test_a_share_is_drawn_and_repeatable() -> None:
     drawn = [
-        [matching.chooses(REQUEST, Header("Produce", number)) for number in range(1000)]
-        for matching in (Matching(Rule("Produce", REQUEST, "drop", share=0.1, seed=7)) for _ in range(2))
+        [matching.hit(REQUEST, Header("Produce", number)) is not None for number in range(1000)]
+        for matching in (Matching("r", Rule("Produce", REQUEST, "drop", share=0.1, seed=7)) for _ in range(2))
     ]
 
     assert drawn[0] == drawn[1]
@@ -198,12 +202,12 @@ def test_a_share_is_drawn_and_repeatable() -> None:
 
 
 def test_only_the_message_the_direction_and_the_client_that_are_meant_match() -> None:
-    matching = Matching(Rule("Produce", REQUEST, "drop", of_client="app-*"))
+    matching = Matching("r", Rule("Produce", REQUEST, "drop", of_client="app-*"))
     asked = [(REQUEST, "Fetch", "app-1"), (RESPONSE, "Produce", "app-1"), (REQUEST, "Produce", "other")]
 
-    assert not any(matching.chooses(of, Header(name, 1, client)) for of, name, client in asked)
-    assert matching.chooses(REQUEST, Header("Produce", 1, "app-1"))
-    assert matching.report()["what"][0][:3] == (1, 1, "app-1")
+    assert not any(matching.hit(of, Header(name, 1, client)) for of, name, client in asked)
+    assert matching.hit(REQUEST, Header("Produce", 1, "app-1"))
+    assert [(hit.number, hit.correlation, hit.client) for hit in matching.hits] == [(1, 1, "app-1")]
 
 
 def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there() -> None:
@@ -213,3 +217,37 @@ def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there()
     direction.rules.add("another", {"message": "Vote", "of": REQUEST, "then": "drop"})
 
     assert direction.fed([SESSION[1][600:]]) == SESSION[1]
+    assert direction.rules.report("r") == {"matched": 1, "done": 0, "hits": [], "tally": {}}
+
+
+def test_a_large_message_that_is_needed_whole_is_put_together_once() -> None:
+    direction = Direction(then="duplicate")
+    large = request("Produce", 1, size=1 << 20)
+
+    assert direction.fed(cuts(large + SESSION[0], 1000)) == large * 2 + SESSION[0]
+
+
+def produced(correlation: int, *values: int) -> bytes:
+    records = b"".join(b"head" + build(7, value, 1, 2, b"") for value in values)
+    head = struct.pack(">hhih", MESSAGES.index("Produce"), 7, correlation, 2) + b"c1"
+    return frame(head + bytes(300) + records)
+
+
+def test_the_messages_of_the_run_are_told_that_a_request_carries() -> None:
+    direction = Direction(then="drop")
+
+    direction.fed(cuts(produced(1, 40) + produced(2, 5, 6, 2**40 + 7) + SESSION[1], 100))
+
+    assert [hit.carried for hit in direction.rules.active["r"].hits] == [(1, 40, 40), (3, 5, 2**40 + 7), ()]
+
+
+def test_an_answer_has_what_its_request_carried() -> None:
+    decoder, asked = KafkaDecoder(), Asked()
+    responses = Direction(RESPONSE, decoder, asked, then="drop", which=[2, 3])
+    requests = Flow(REQUEST, decoder, asked, responses.rules, gated=lambda *_: None, seen=lambda _: None)
+    for number, values in enumerate([(1, 2), (3,), ()]):
+        requests.feed(produced(number, *values))
+
+    responses.fed(frame(struct.pack(">i", number) + bytes(30)) for number in range(3))
+
+    assert [hit.carried for hit in responses.rules.active["r"].hits] == [(1, 3, 3), ()]
