@@ -19,7 +19,7 @@ from clusters.pulsar.admin import Admin, Refused, partition_name
 from clusters.pulsar.connection import BEGINS, NAMESPACE, subscription
 from clusters.pulsar.java.settings import own_client
 from clusters.pulsar.operator import Operator
-from clusters.pulsar.queues import QUEUES, TTL_POLICY, ttl_s
+from clusters.pulsar.queues import QUEUES, TTL_POLICY, retry_topics, ttl_s
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
 from clusters.storage.settings import connection
@@ -90,7 +90,8 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         if any(map(ttl_s, topics)):
             _insist("workload.ttl", partial(self._admin.set_policy, TTL_POLICY, 0))
         for topic in topics:
-            _insist(f"topic {topic.name}", partial(self._admin.delete_topic, topic.name))
+            for name in (topic.name, *retry_topics(self._options, topic)):
+                _insist(f"topic {name}", partial(self._admin.delete_topic, name))
 
     def client_settings(self) -> dict[str, Any]:
         return {
@@ -134,9 +135,13 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         )
 
     def _begin_queue(self, topic: Topic) -> None:
-        """Create a queue's subscription before anything is sent, and say how long messages live."""
+        """Create a queue's subscription before anything is sent, its retry topic, and say how long messages live."""
         name = subscription({NAMESPACE: self._namespace})
-        _insist(f"queue {topic.name}", partial(self._admin.create_subscription, topic.name, 0, name))
+        retries = retry_topics(self._options, topic)
+        for retry in retries:
+            _insist(f"topic {retry}", partial(self._admin.create_topic, retry, 1))
+        for queue in (topic.name, *retries):
+            _insist(f"queue {queue}", partial(self._admin.create_subscription, queue, 0, name))
         if lives := ttl_s(topic):
             _insist("workload.ttl", partial(self._admin.set_policy, TTL_POLICY, lives))
 

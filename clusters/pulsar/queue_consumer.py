@@ -31,7 +31,9 @@ from clusters.pulsar.settings import BROKER_PORT
 _LIMITLESS = 1000
 """Messages that the library fetches ahead where the workload sets no limit."""
 
-_ASK_TIMEOUT_S = 5
+ASK_TIMEOUT_S = 5
+"""How long a broker is waited for that is asked how many messages are left."""
+
 _WAIT_S = 0.001
 """How long one of several queues is waited for before the next one is looked at."""
 
@@ -70,7 +72,7 @@ class PulsarQueueConsumer:
         self._taken: Counter[str] = Counter()
         self._tag = 0
         self._next = 0
-        self._refusal_s = self._settings[REFUSAL_DELAY] / 1000 * _TICKS + _TELL_S
+        self._refusal_s = refusal_s(self._settings[REFUSAL_DELAY])
         self._refused_until = 0.0
 
     def consume(self, queues: Sequence[str]) -> None:
@@ -122,7 +124,7 @@ class PulsarQueueConsumer:
         Among them are those that wait for their time, and those that a consumer has.
         """
         try:
-            return self._admin.backlog(queue, 0, self._subscription, _ASK_TIMEOUT_S)
+            return self._admin.backlog(queue, 0, self._subscription, ASK_TIMEOUT_S)
         except ServiceError as error:
             raise Unreachable(f"queue {queue}: {error}") from error
 
@@ -184,9 +186,21 @@ class PulsarQueueConsumer:
 def death_of(properties: Mapping[str, str]) -> Death | None:
     """Return why a message was dead-lettered, for which Pulsar has one reason only; None if it was not."""
     topic = properties.get(_FROM)
-    if topic is None:
-        return None
+    return None if topic is None else death_from(topic)
+
+
+def death_from(topic: str) -> Death:
+    """Return why a message was dead-lettered that was in a topic before."""
     return Death("delivery_limit", topic.rpartition("/")[2].removesuffix("-partition-0"), 1)
+
+
+def refusal_s(delay_ms: float) -> float:
+    """Return within how many seconds a client has told brokers what was refused, or published it to the dead letters.
+
+    Args:
+        delay_ms: how long refused messages wait in the client.
+    """
+    return delay_ms / 1000 * _TICKS + _TELL_S
 
 
 def _cut(port: int) -> None:

@@ -14,7 +14,7 @@ from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.traits import Queueing
 from clusters.common.effects import disturbed
 from clusters.common.properties import is_true, setting
-from clusters.pulsar.queues import batches, expires
+from clusters.pulsar.queues import acknowledges_by_index, batches, expires
 
 _TTL_CHECK = "messageExpiryCheckIntervalInMinutes"
 _TTL_CHECK_MIN = 5
@@ -82,7 +82,7 @@ def _expired(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
     queueing = _consumed(declared)
-    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
+    by_index = acknowledges_by_index(declared) and is_true(
         setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
     )
     if queueing is None or not batches(declared) or by_index:

@@ -9,18 +9,15 @@ from typing import Any
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import Outcome
 from clusters.pulsar.producer import PulsarProducer
-from clusters.pulsar.queues import QUEUES, publisher_settings
+from clusters.pulsar.queues import DELAY, QUEUES, publisher_settings
 
 
 class PulsarPublisher(PulsarProducer):
     """See `chaoskit.contract.queue.Publisher`."""
 
     def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed) -> None:
-        super().__init__(connection, publisher_settings(settings), _without_position(completed))
-        declared: Mapping[str, Mapping[str, int]] = connection[QUEUES]
-        self._delays = {
-            queue: timedelta(milliseconds=given["delay"]) for queue, given in declared.items() if given.get("delay")
-        }
+        super().__init__(connection, publisher_settings(settings), without_position(completed))
+        self._delays = {queue: timedelta(milliseconds=delay_ms) for queue, delay_ms in delays_ms(connection).items()}
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         return self.publish(topic, payload, token, None)
@@ -32,7 +29,13 @@ class PulsarPublisher(PulsarProducer):
         return self._hand_over((topic, 0), None, payload, token, **more)
 
 
-def _without_position(completed: Completed) -> Completed:
+def delays_ms(connection: Mapping[str, Any]) -> dict[str, int]:
+    """Return for how many ms the messages of each queue wait on the brokers, if they do."""
+    declared: Mapping[str, Mapping[str, int]] = connection[QUEUES]
+    return {queue: given[DELAY] for queue, given in declared.items() if given.get(DELAY)}
+
+
+def without_position(completed: Completed) -> Completed:
     """Return a callback that tells no positions: a queue has none."""
 
     def told(

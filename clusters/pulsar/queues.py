@@ -37,10 +37,15 @@ FEATURES = (
     QueueFeature.DEAD_LETTERS,
 )
 
-LIVES, TTL_POLICY, TTL_DEFAULT = "message-ttl", "messageTTL", "ttlDurationDefaultInSeconds"
+LIVES, LIMIT, DELAY = "message-ttl", "delivery-limit", "delay"
+TTL_POLICY, TTL_DEFAULT = "messageTTL", "ttlDurationDefaultInSeconds"
 _SECOND_MS = 1000
+_RETRY = "-retry"
 
-_PUBLISHER = {"batching_enabled": False}
+BATCHING_JAVA, _BY_INDEX_JAVA = "batchingEnabled", "batchIndexAckEnabled"
+_BATCHING, _BY_INDEX = "batching_enabled", "batch_index_ack_enabled"
+
+_PUBLISHER = {_BATCHING: False}
 """Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
 
 REFUSAL_DELAY = "negative_ack_redelivery_delay_ms"
@@ -56,6 +61,7 @@ _CONSUMER_OURS = (
 )  # fmt: skip
 
 _TIMEOUT = "unacked_messages_timeout_ms"
+UNJUDGED = "what comes again after it is not judged in queues; remove it, or use workload.kind: subscription"
 _EVICTS = "consumer_backlog_eviction"
 
 
@@ -75,7 +81,25 @@ def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def batches(declared: Declared) -> bool:
     """Return whether publishers send several messages in one entry."""
-    return bool(resolve_producer(publisher_settings(declared.producer)).get("batching_enabled"))
+    if declared.options.clients == "java":
+        return is_true(declared.producer.get(BATCHING_JAVA, False))
+    return bool(resolve_producer(publisher_settings(declared.producer)).get(_BATCHING))
+
+
+def acknowledges_by_index(declared: Declared) -> bool:
+    """Return whether consumers acknowledge single messages of an entry."""
+    return is_true(declared.consumer.get(_BY_INDEX_JAVA if declared.options.clients == "java" else _BY_INDEX, False))
+
+
+def retry_topic(queue: str) -> str:
+    """Return the topic to which consumers publish what they refuse, if they have retry topics."""
+    return f"{queue}{_RETRY}"
+
+
+def retry_topics(options: PulsarOptions, topic: Topic) -> Sequence[str]:
+    """Return the retry topics that a topic needs: only Pulsar's own client has them, with a delivery limit."""
+    limited = topic.model is QUEUE and LIMIT in dict(topic.settings)
+    return (retry_topic(topic.name),) if limited and options.clients == "java" else ()
 
 
 def ttl_s(topic: Topic) -> int:
@@ -94,9 +118,9 @@ def imposed(options: PulsarOptions, topic: Topic) -> dict[str, int]:
     lives = int(options.namespace.get(TTL_POLICY) or 0) or int(setting(broker, TTL_DEFAULT, 0))
     if lives and not ttl_s(topic):
         found[LIVES] = lives * _SECOND_MS
-    delay = dict(topic.settings).get("delay")
+    delay = dict(topic.settings).get(DELAY)
     if delay and not is_true(setting(broker, "isDelayedDeliveryDeliverAtTimeStrict", False)):
-        found["delay"] = max(delay - int(setting(broker, "delayedDeliveryTickTimeMillis", _SECOND_MS)), 0)
+        found[DELAY] = max(delay - int(setting(broker, "delayedDeliveryTickTimeMillis", _SECOND_MS)), 0)
     return found
 
 
@@ -110,7 +134,7 @@ def expires(declared: Declared) -> bool:
 
 
 def check_queues(declared: Declared) -> None:
-    """Reject what queues of Pulsar cannot do.
+    """Reject what queues with pulsar-client cannot do.
 
     Raises:
         BadInput: names each key and its remedy.
@@ -121,12 +145,20 @@ def check_queues(declared: Declared) -> None:
     problems = Problems()
     problems.tried(resolve_producer, publisher_settings(declared.producer))
     problems.tried(consumer_settings, declared.consumer)
-    for refusal in (
-        *_refused_consumers(declared.consumer),
-        *_refused_keys(queueing),
-        *_refused_settings(queueing),
-        *_refused_policies(declared.options),
-    ):
+    for refusal in _refused_consumers(declared.consumer):
+        problems.add(BadInput(refusal))
+    problems.tried(check_queueing, queueing, declared.options)
+    problems.raise_any()
+
+
+def check_queueing(queueing: Queueing, options: PulsarOptions) -> None:
+    """Reject what queues of Pulsar cannot do, whatever the clients.
+
+    Raises:
+        BadInput: names each key and its remedy.
+    """
+    problems = Problems()
+    for refusal in (*_refused_keys(queueing), *_refused_settings(queueing), *_refused_policies(options)):
         problems.add(BadInput(refusal))
     problems.raise_any()
 
@@ -134,10 +166,7 @@ def check_queues(declared: Declared) -> None:
 def _refused_consumers(given: Mapping[str, Any]) -> list[str]:
     refused = []
     if given.get(_TIMEOUT):
-        refused.append(
-            f"workload.consumer.{_TIMEOUT}: what comes again after it is not judged in queues; remove it, or use "
-            "workload.kind: subscription"
-        )
+        refused.append(f"workload.consumer.{_TIMEOUT}: {UNJUDGED}")
     delay_ms = given.get(REFUSAL_DELAY, 0)
     if isinstance(delay_ms, int) and delay_ms > _REFUSAL_DELAY_MAX_MS:
         refused.append(
@@ -164,7 +193,7 @@ def _refused_keys(queueing: Queueing) -> list[str]:
 
 def _refused_settings(queueing: Queueing) -> list[str]:
     settings = dict(queueing.settings)
-    lives, dead, limit = (settings.get(each, 0) for each in (LIVES, "dead-letters", "delivery-limit"))
+    lives, dead, limit = (settings.get(each, 0) for each in (LIVES, "dead-letters", LIMIT))
     refused = []
     if lives % _SECOND_MS:
         refused.append("workload.ttl: Pulsar counts in seconds; write whole ones")

@@ -79,7 +79,7 @@ class System:
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
         if options.clients == "java":
-            return (LogClients, TransactionalClients) if options.transactions else (LogClients,)
+            return (LogClients, QueueClients, *((TransactionalClients,) if options.transactions else ()))
         return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients)
 
     def check(self, declared: Declared) -> None:

@@ -16,6 +16,7 @@ import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
 final class PulsarConnection {
   static final String NAMESPACE = "namespace"; // the relay's own: tenant and namespace of the topics
   static final String SUBSCRIPTION = "subscriptionName";
+  private static final String DELAY = "delay of "; // the relay's own; see clusters/pulsar/java/queues.py
   private static final String SERVICE_URL = "serviceUrl";
   private static final int CLOSE_MS = 5000;
 
@@ -37,6 +38,11 @@ final class PulsarConnection {
 
   String text(String name) {
     return String.valueOf(all.get(name));
+  }
+
+  /** Returns for how long the messages of a topic wait before they are delivered. */
+  long delayMs(String topic) {
+    return Long.parseLong(String.valueOf(all.getOrDefault(DELAY + topic, "0")));
   }
 
   String topic(String name) {

@@ -1,4 +1,6 @@
+import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -29,6 +31,11 @@ public final class PulsarRelay extends Relay {
   @Override
   Receiver receiver(Map<String, Object> settings, Requests requests) throws Exception {
     return new PulsarReceiver(new PulsarConnection(settings));
+  }
+
+  @Override
+  void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
+    new PulsarQueues(settings).serve(in, out);
   }
 
   @Override

@@ -49,6 +49,10 @@ final class PulsarSender implements Sender {
     }
     TypedMessageBuilder<byte[]> message = inside == null ? producer.newMessage() : producer.newMessage(inside);
     message.value(content);
+    long delayMs = connection.delayMs(place.topic);
+    if (delayMs > 0) {
+      message.deliverAfter(delayMs, TimeUnit.MILLISECONDS);
+    }
     if (key != null) {
       message.key(new String(key, StandardCharsets.UTF_8));
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 from chaoskit.contract.client import Completed, Reached
 from chaoskit.contract.power import P, held
+from chaoskit.contract.queue import Publishing
 from chaoskit.contract.vocabulary import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
@@ -18,16 +19,24 @@ from clusters.common.relay.transactional import JavaTransactionalProducer
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.connection import CLASSPATH, subscription
 from clusters.pulsar.consumer import PulsarAuditor
+from clusters.pulsar.java.queue_clients import PulsarJavaPublisher, PulsarJavaQueueConsumer
+from clusters.pulsar.java.queues import DELAYS, for_relay
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.java.settings import (
     SUBSCRIPTION,
     connected,
     consumer_settings,
     producer_settings,
+    publisher_settings,
+    queue_consumer_settings,
     transactional_settings,
 )
 from clusters.pulsar.producer import PulsarProducer
+from clusters.pulsar.queue_publisher import delays_ms, without_position
 from clusters.pulsar.transactions import TransactionalAuditor
+
+_QUEUES = "queues"
+"""The role of the relay that consumes queues."""
 
 NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
 """Errors that prove that a message was not written: raised before it is pending (`ProducerImpl.canEnqueueRequest`,
@@ -35,7 +44,7 @@ Pulsar 4.0.7). Not `InvalidMessageException`: a message that is sent again to a 
 
 
 class JavaClients:
-    """The power `LogClients` of `chaoskit.contract.client`."""
+    """The powers `LogClients` of `chaoskit.contract.client`, and `chaoskit.contract.queue.QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._ours = PulsarClients(connection)
@@ -60,6 +69,19 @@ class JavaClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
         return self._ours.auditor({})
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> PulsarJavaPublisher:
+        delays = {f"{DELAYS}{queue}": delay_ms for queue, delay_ms in delays_ms(self._connection).items()}
+        resolved = {**connected(self._connection, publisher_settings(settings)), **delays}
+        jvm = RELAY.start(self._classpath, "producer", resolved)
+        return PulsarJavaPublisher(jvm, NEVER_SENT, without_position(completed))
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> PulsarJavaQueueConsumer:
+        resolved = queue_consumer_settings(settings)
+        jvm = RELAY.start(self._classpath, _QUEUES, connected(self._connection, for_relay(resolved, prefetch)))
+        return PulsarJavaQueueConsumer(jvm, self._connection, resolved)
 
 
 class TransactionalJavaClients(JavaClients):

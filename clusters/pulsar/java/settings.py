@@ -12,11 +12,14 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Group, Transactions
+from chaoskit.contract.traits import Group, Queueing, Transactions
 from clusters.common.relay.process import Chosen
+from clusters.pulsar.artifacts import parse_version
 from clusters.pulsar.connection import CLASSPATH, TRANSACTIONS
+from clusters.pulsar.java import queues
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.positions import BATCH_MAX
+from clusters.pulsar.queues import check_queueing
 from clusters.pulsar.settings import TOPICS, PulsarOptions
 
 SERVICE_URL, SUBSCRIPTION, NAMESPACE = "serviceUrl", "subscriptionName", "namespace"
@@ -30,6 +33,9 @@ _CLIENT = {
 }
 """As chaoskit's defaults with pulsar-client, and fast reconnection."""
 
+_VERSION_MIN = (3,)
+"""The first release whose client the relay is compiled for: older ones have no `MessageIdAdv`."""
+
 _PRODUCER = {"batchingMaxPublishDelayMicros": 5000, "blockIfQueueFull": True, "sendTimeoutMs": 30_000}
 _CONSUMER = {"receiverQueueSize": 1000}
 _GROUP_TYPES = ("Failover", "Exclusive")
@@ -42,6 +48,7 @@ _OURS = {
         "ackReceiptEnabled", SUBSCRIPTION, SERVICE_URL, NAMESPACE,
     ),
 }  # fmt: skip
+_QUEUE_OURS = (*(name for name in _OURS["consumer"] if name != "ackReceiptEnabled"), *queues.OURS)
 
 
 def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,6 +64,16 @@ def transactional_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def consumer_settings(given: Mapping[str, Any], *, grouped: bool) -> dict[str, Any]:
     """Return the effective settings of members of a group, or of readers; see `producer_settings`."""
     return _chosen({**_CLIENT, **_CONSUMER, **({_TYPE: "Failover"} if grouped else {}), **given})
+
+
+def publisher_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective settings of publishers to queues; see `producer_settings`."""
+    return producer_settings({**queues.PUBLISHER, **given})
+
+
+def queue_consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective settings of consumers of queues; see `producer_settings`."""
+    return _chosen({**_CLIENT, **queues.CONSUMER, **given})
 
 
 def connected(connection: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,19 +94,20 @@ def check_java_clients(declared: Declared) -> None:
     Raises:
         BadInput: names each of them.
     """
-    path, problems = RELAY.classpath(declared.options.version), Problems()
+    problems, version = Problems(), declared.options.version
+    if parse_version(version) < _VERSION_MIN:
+        raise BadInput(
+            f"cluster.clients: java: there is none for Pulsar {version}; choose 3.0.0 or later, or remove it"
+        )
+    if (queueing := declared.get(Queueing)) is not None:
+        problems.tried(check_queueing, queueing, declared.options)
+        problems.tried(queues.check_consumers, declared)
+        _check(declared, "consumer", queues.for_client(queue_consumer_settings(declared.consumer)), problems)
+        problems.raise_any()
+        return
     grouped = declared.get(Group) is not None
     of_consumers = consumer_settings(declared.consumer, grouped=grouped)
-    chosen = {
-        "producer": ("producer", declared.producer, producer_settings(declared.producer)),
-        "consumer": ("consumer" if grouped else "reader", declared.consumer, of_consumers),
-    }
-    for role, (checked, given, settings) in chosen.items():
-        all_settings = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
-        tried = Chosen(checked, f"workload.{role}", given, all_settings, _OURS[role])
-        for refusal in RELAY.refusals(path, tried, _SIMILAR):
-            problems.add(refusal)
-    problems.tried(_check_batch, declared.producer.get(_BATCH))
+    _check(declared, "consumer" if grouped else "reader", of_consumers, problems)
     if declared.get(Transactions) is not None and declared.producer.get(_SEND_TIMEOUT):
         problems.add(BadInput(f"workload.producer.{_SEND_TIMEOUT}: sends of transactions have none; remove it"))
     if grouped and of_consumers.get(_TYPE) not in _GROUP_TYPES:
@@ -97,6 +115,22 @@ def check_java_clients(declared: Declared) -> None:
             BadInput(f"workload.consumer.{_TYPE}: a log is read by one consumer at a time; write {_GROUP_TYPES[0]}")
         )
     problems.raise_any()
+
+
+def _check(declared: Declared, reader: str, of_consumers: Mapping[str, Any], problems: Problems) -> None:
+    """Ask the client about the settings of producers, and of consumers in a role of its."""
+    path = RELAY.classpath(declared.options.version)
+    queued = declared.get(Queueing) is not None
+    chosen = {
+        "producer": ("producer", declared.producer, producer_settings(declared.producer), _OURS["producer"]),
+        "consumer": (reader, declared.consumer, of_consumers, _QUEUE_OURS if queued else _OURS["consumer"]),
+    }
+    for role, (checked, given, settings, ours) in chosen.items():
+        all_settings = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
+        tried = Chosen(checked, f"workload.{role}", given, all_settings, ours)
+        for refusal in RELAY.refusals(path, tried, (*_SIMILAR, *(queues.SIMILAR if queued else ()))):
+            problems.add(refusal)
+    problems.tried(_check_batch, declared.producer.get(_BATCH))
 
 
 def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement, Unreachable
-from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.contract.recording import NO_POSITION
+from chaoskit.contract.client import Unreachable
+from chaoskit.contract.queue import Arrival, Death
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
-from clusters.common.relay import frames
-from clusters.common.relay.dialogue import Dialogue
-from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm
+from clusters.common.relay.queue_consumer import JavaQueueConsumer
 from clusters.rocketmq import admin, queues
 from clusters.rocketmq.settings import BROKER_PORT, CLUSTER_NAME
 
@@ -50,7 +45,7 @@ class Invisible:
         return time.monotonic() < self._until
 
 
-class RocketQueueConsumer:
+class RocketQueueConsumer(JavaQueueConsumer):
     """See `chaoskit.contract.queue.QueueConsumer`.
 
     Args:
@@ -60,39 +55,24 @@ class RocketQueueConsumer:
     """
 
     def __init__(self, jvm: Jvm, brokers: Sequence[str], invisible: Invisible) -> None:
-        self._dialogue = Dialogue(jvm)
+        super().__init__(jvm)
         self._brokers = brokers
         self._invisible = invisible
-        self._unsettled: set[int] = set()
-        self._consumes = False
 
-    def consume(self, queues_: Sequence[str]) -> None:
-        self._consumes = bool(queues_)
-        for queue in queues_:
-            self._ask(b"q" + frames.text(queues.real_topic(queue)) + frames.text(queues.group_of(queue)))
+    def described(self, queue: str) -> Sequence[str]:
+        return queues.real_topic(queue), queues.group_of(queue)
+
+    def queue_of(self, name: str) -> str:
+        return queues.queue_of(name)
+
+    def death(self, queue: str, origin: str) -> Death | None:
+        return Death(DELIVERY_LIMIT, queue.removesuffix(DEAD), 1) if queue.endswith(DEAD) else None
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
-        answer = self._ask(b"p" + struct.pack(">ii", round(timeout_s * 1000), messages_max))
-        error, arrivals = answer.text(), []
-        for _ in range(answer.number()):
-            queue = queues.queue_of(answer.text())
-            (told,) = answer.records(queue, 0)
-            death = Death(DELIVERY_LIMIT, queue.removesuffix(DEAD), 1) if queue.endswith(DEAD) else None
-            arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, death))
-            self._unsettled.add(told.position)
+        arrivals, error = super().poll(timeout_s, messages_max)
         if error:
             self._invisible.begin()
-        return arrivals, error or None
-
-    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
-        kind = b"n" if how == "nack" else b"a"
-        error = self._ask(kind + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
-        self._unsettled.difference_update(() if error else tags)
-        return (INFO, error) if error else (OK, None)
-
-    def changes(self) -> list[Change]:
-        """Return none: a broker never ends a consumer."""
-        return []
+        return arrivals, error
 
     def left(self, queue: str) -> tuple[int, int]:
         brokers = [(address, BROKER_PORT) for address in self._brokers]
@@ -103,17 +83,6 @@ class RocketQueueConsumer:
         return left, self._consumes + self._invisible.there()
 
     def close(self, *, abruptly: bool = False) -> None:
-        if self._consumes and (abruptly or self._unsettled or not self._ended()):
+        if self._consumes and (abruptly or self._unsettled or not self.ended()):
             self._invisible.begin()
         self._dialogue.close()
-
-    def _ended(self) -> bool:
-        """Receive no more; return whether it has nothing that it popped, and no request of its own waits to pop."""
-        try:
-            return bool(self._ask(b"e").number())
-        except (OSError, ServiceError):
-            return False
-
-    def _ask(self, request: bytes) -> Answer:
-        self._dialogue.say(request)
-        return self._dialogue.hear()[1]

@@ -10,6 +10,7 @@ import pytest
 
 from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
+from clusters.common.relay import queue_consumer
 from clusters.rocketmq.pop import consumer as module
 from clusters.rocketmq.pop.consumer import Invisible, RocketQueueConsumer
 
@@ -22,7 +23,7 @@ class _Answer:
     def __init__(self, error: str = "", tags: list[int] | None = None, number: int | None = None) -> None:
         self._tags = list(tags or [])
         self._number = len(self._tags) if number is None else number
-        self._texts = iter([error, *["q"] * len(self._tags)])
+        self._texts = iter([error, *["q", ""] * len(self._tags)])
 
     def text(self) -> str:
         return next(self._texts)
@@ -67,7 +68,7 @@ class _Relay:
 def _consumer(monkeypatch: pytest.MonkeyPatch, relay: _Relay) -> tuple[RocketQueueConsumer, Invisible, SimpleNamespace]:
     now = SimpleNamespace(at=0.0)
     monkeypatch.setattr(module.time, "monotonic", lambda: now.at)
-    monkeypatch.setattr(module, "Dialogue", lambda _: relay)
+    monkeypatch.setattr(queue_consumer, "Dialogue", lambda _: relay)
     invisible, jvm = Invisible(10.0), SimpleNamespace()
     assert invisible.there(), "those of other processes may have left some"
     now.at = TAKEN

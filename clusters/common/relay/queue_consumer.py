@@ -1,0 +1,84 @@
+"""A consumer of queues of a system's own (Java) client, in a JVM of its own; `Queues.java` is its other end."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from chaoskit.contract.client import Settlement
+from chaoskit.contract.queue import Arrival, Change, Death
+from chaoskit.contract.recording import NO_POSITION
+from chaoskit.contract.service import ServiceError
+from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from clusters.common.relay import frames
+from clusters.common.relay.dialogue import Dialogue
+from clusters.common.relay.frames import Answer
+from clusters.common.relay.process import Jvm
+
+
+class JavaQueueConsumer:
+    """What consumers of all systems share of `chaoskit.contract.queue.QueueConsumer`; a system's own says how its
+    queues are described and named, how many messages are left, and how it is closed.
+
+    Args:
+        jvm: the JVM of its client.
+    """
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._dialogue = Dialogue(jvm)
+        self._unsettled: set[int] = set()
+        self._consumes = False
+
+    def described(self, queue: str) -> Sequence[str]:
+        """Return what the JVM must know to receive from a queue; first its name in the system."""
+        raise NotImplementedError
+
+    def queue_of(self, name: str) -> str:
+        """Return the queue with such a name in the system."""
+        raise NotImplementedError
+
+    def death(self, queue: str, origin: str) -> Death | None:
+        """Return why a message is in a queue, if it was dead-lettered.
+
+        Args:
+            queue: the queue.
+            origin: the queue that it was in before, as the system names it; empty if it does not tell.
+        """
+        raise NotImplementedError
+
+    def consume(self, queues: Sequence[str]) -> None:
+        self._consumes = bool(queues)
+        for queue in queues:
+            told = self.described(queue)
+            self._ask(b"q" + struct.pack(">i", len(told)) + b"".join(map(frames.text, told)))
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
+        answer = self._ask(b"p" + struct.pack(">ii", round(timeout_s * 1000), messages_max))
+        error, arrivals = answer.text(), []
+        for _ in range(answer.number()):
+            queue, origin = self.queue_of(answer.text()), answer.text()
+            (told,) = answer.records(queue, 0)
+            arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, self.death(queue, origin)))
+            self._unsettled.add(told.position)
+        return arrivals, error or None
+
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
+        kind = b"n" if how == "nack" else b"a"
+        error = self._ask(kind + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
+        self._unsettled.difference_update(() if error else tags)
+        return (INFO, error) if error else (OK, None)
+
+    def changes(self) -> list[Change]:
+        """Return none: a broker never ends a consumer and leaves its connection."""
+        return []
+
+    def ended(self) -> bool:
+        """Receive no more; return whether it has nothing that it received, and no request of its own waits."""
+        try:
+            return bool(self._ask(b"e").number())
+        except (OSError, ServiceError):
+            return False
+
+    def _ask(self, request: bytes) -> Answer:
+        self._dialogue.say(request)
+        return self._dialogue.hear()[1]
