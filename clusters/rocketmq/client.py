@@ -17,6 +17,7 @@ from clusters.common.relay.producer import JavaProducer
 from clusters.rocketmq import admin, client_settings, progress
 from clusters.rocketmq.client_settings import consumer_settings, producer_settings, transactional_settings
 from clusters.rocketmq.connection import (
+    ASKED_MS,
     BROKERS,
     CLASSPATH,
     DELAYS,
@@ -68,7 +69,8 @@ class RocketClients:
     def transactional_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> RocketTransactionalProducer:
-        process = self._start("transactional", transactional_settings(settings), name)
+        told = {**transactional_settings(settings), ASKED_MS: self._connection[ASKED_MS]}
+        process = self._start("transactional", told, name)
         return RocketTransactionalProducer(process, completed)
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> JavaConsumer:

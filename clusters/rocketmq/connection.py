@@ -12,6 +12,9 @@ the start of the names of topics and groups; class path of the relay."""
 POP_CLASSPATH = "pop_classpath"
 """Class path of the relay of the client by gRPC; empty without proxies."""
 
+ASKED_MS = "asked_ms"
+"""Within how many ms a broker has asked how a transaction ended, if nobody told it."""
+
 DELAYS, ORDERED = "delays", "ordered"
 """By queue, how long its messages wait, ms; the queues that keep the order of each producer's messages."""
 

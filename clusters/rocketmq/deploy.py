@@ -20,6 +20,7 @@ from clusters.common.supervision import Supervisor
 from clusters.rocketmq import admin, queues, settings
 from clusters.rocketmq.admin import Server
 from clusters.rocketmq.connection import (
+    ASKED_MS,
     BROKERS,
     CLASSPATH,
     DELAYS,
@@ -132,6 +133,7 @@ class RocketCluster:
             PROXIES: settings.servers(self._addresses[len(self.hosts) - self._options.proxies :], PROXY_PORT),
             DELAYS: queues.delays(self._topics.all),
             ORDERED: [topic.name for topic in self._topics.all if topic.kind == queues.FIFO],
+            ASKED_MS: settings.asked_within_ms(self._options),
             NAMESPACE: self._namespace,
             CLASSPATH: RELAY.classpath(version),
             POP_CLASSPATH: pop.RELAY.classpath(version) if self._options.proxies else "",

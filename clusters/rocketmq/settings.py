@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.quantities import Size
 from chaoskit.contract.wire import Wire
 from clusters.common.java import PRODUCTION, Jvm
-from clusters.common.properties import Scalar, properties
+from clusters.common.properties import Scalar, properties, setting
 from clusters.rocketmq import wire
 
 NAME_SERVER, BROKER, PROXY = "namesrv", "broker", "proxy"
@@ -59,6 +59,10 @@ PRODUCTION_JVM = (
     "-XX:-UseBiasedLocking",
 )
 """The flags of RocketMQ's bin/runbroker.sh for Java 9 and later, without those of its log files and its heap."""
+
+ASKED, ASKED_AGAIN = ("transactionTimeOut", 6000), ("transactionCheckInterval", 5000)
+"""Settings of brokers with their defaults here, ms: how old a half message is when a broker asks how its transaction
+ended, and how often it looks for such messages."""
 
 _MIB = 2**20
 _HEAPS = {
@@ -174,7 +178,7 @@ def broker_conf(options: RocketOptions, addresses: Sequence[str], index: int, da
             "mappedFileSizeCommitLog": 64 * _MIB,
             "controllerHeartBeatTimeoutMills": 3000,
             "transactionMetricFlushInterval": 1000,
-            "transactionCheckInterval": 5000,
+            ASKED_AGAIN[0]: ASKED_AGAIN[1],
         },
         options.config,
         {
@@ -206,6 +210,11 @@ def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> 
         "enableTopicMessageTypeCheck": True,
     }
     return json.dumps(told)
+
+
+def asked_within_ms(options: RocketOptions) -> int:
+    """Return within how many ms a broker has asked how a transaction ended, if nobody told it."""
+    return int(setting(options.config, *ASKED)) + 2 * int(setting(options.config, *ASKED_AGAIN))
 
 
 def _is_raft(options: RocketOptions) -> bool:

@@ -14,10 +14,10 @@ from clusters.common.cycles import CYCLES
 from clusters.common.effects import disturbed
 from clusters.common.properties import setting
 from clusters.rocketmq.client_settings import ANSWERED, CHECK, END, SENT, transactional_settings
+from clusters.rocketmq.settings import ASKED, ASKED_AGAIN
 
-_NOTED, _ASKED = ("transactionOpBatchInterval", 3000), ("transactionTimeOut", 6000)
-_ASKED_AGAIN = ("transactionCheckInterval", 5000)
-"""Settings of brokers with their defaults here, ms."""
+_NOTED = ("transactionOpBatchInterval", 3000)
+"""A setting of brokers with its default, ms."""
 
 
 def _tells(declared: Declared) -> bool:
@@ -45,7 +45,7 @@ def _again(declared: Declared, effects: Sequence[Effect]) -> str:
     config = declared.options.config
     noted_ms = int(setting(config, *_NOTED))
     noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light (" + _NOTED[0]
-    for name, default in (_ASKED,) if _tells(declared) else (_ASKED, _ASKED_AGAIN):
+    for name, default in (ASKED,) if _tells(declared) else (ASKED, ASKED_AGAIN):
         if (asked_ms := int(setting(config, name, default))) <= noted_ms:
             return f"{noted}), and after {name}={asked_ms} the broker asks, and the message is written again"
     if disturbed(effects):

@@ -25,7 +25,8 @@ public final class RocketMQRelay extends Relay {
           RocketMQSender.DELAYS,
           RocketMQSender.INSISTS,
           RocketMQTransactions.END,
-          RocketMQTransactions.CHECK);
+          RocketMQTransactions.CHECK,
+          RocketMQTransactions.ASKED_MS);
 
   // Properties of a producer whose setters have the property's own name.
   private static final Set<String> PLAIN = Set.of("batchMaxBytes", "batchMaxDelayMs", "totalBatchMaxBytes");

@@ -21,6 +21,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 final class RocketMQTransactions implements Sender, TransactionListener {
   static final String END = "end";
   static final String CHECK = "check";
+  static final String ASKED_MS = "asked_ms";
 
   private static final class Half {
     final Message message;
@@ -40,11 +41,13 @@ final class RocketMQTransactions implements Sender, TransactionListener {
   private final int brokers;
   private final boolean tells;
   private final boolean answers;
+  private final long askedMs;
   private final ExecutorService line = Executors.newSingleThreadExecutor();
   private final Map<String, LocalTransactionState> decided = new ConcurrentHashMap<>();
   private final Set<String> unasked = ConcurrentHashMap.newKeySet();
   private final List<Message> sent = new ArrayList<>();
   private final List<Half> halves = new ArrayList<>();
+  private volatile long stays = System.nanoTime();
 
   RocketMQTransactions(Map<String, Object> settings, Completions completions) throws Exception {
     this.completions = completions;
@@ -52,6 +55,7 @@ final class RocketMQTransactions implements Sender, TransactionListener {
     brokers = Integer.parseInt((String) settings.get(RocketMQRelay.BROKERS));
     tells = settings.get(END).equals("sent");
     answers = settings.get(CHECK).equals("answered");
+    askedMs = Long.parseLong((String) settings.get(ASKED_MS));
     producer = RocketMQRelay.made(() -> new TransactionMQProducer(group));
     producer.setTransactionListener(this);
     RocketMQRelay.configure(producer, settings);
@@ -73,10 +77,15 @@ final class RocketMQTransactions implements Sender, TransactionListener {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
     line.shutdown();
     line.awaitTermination(timeoutMs, TimeUnit.MILLISECONDS);
-    while (answers && !unasked.isEmpty() && System.nanoTime() < deadline) {
+    while (answers && (!unasked.isEmpty() || System.nanoTime() < stays) && System.nanoTime() < deadline) {
       Thread.sleep(SOON_MS); // otherwise nobody would be there to be asked
     }
     producer.shutdown();
+  }
+
+  /** The broker may not have got what it was told without an answer, and asks once it is back. */
+  private void troubled() {
+    stays = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(askedMs);
   }
 
   @Override
@@ -112,6 +121,7 @@ final class RocketMQTransactions implements Sender, TransactionListener {
         }
         return;
       } catch (Exception error) {
+        troubled();
         if (!RocketMQSender.isNeverSent(error) || System.nanoTime() > deadline) {
           RocketMQSender.tellFailed(completions, token, error, true);
           return;
@@ -137,6 +147,7 @@ final class RocketMQTransactions implements Sender, TransactionListener {
       try {
         producer.getDefaultMQProducerImpl().endTransaction(each.message, each.result, state, null);
       } catch (Exception error) { // nobody waits for an answer: the broker will ask
+        troubled();
         System.err.println(error);
       }
     }
