@@ -39,8 +39,8 @@ BATCHES = {"batchMaxDelayMs": 30_000, "batchMaxBytes": 2 * 2**20, "totalBatchMax
 NAME_SERVERS = "namesrvAddr"
 
 _CLIENT = {"pollNameServerInterval": 1000, "heartbeatBrokerInterval": 1000}
-"""Each second instead of twice a minute, so that runs are short: clients ask where masters are, and tell brokers, such as
-one that was started again, of themselves."""
+"""Each second instead of twice a minute, so that runs are short: clients ask where masters are, and tell brokers of
+themselves, such as one that was started again."""
 
 _PRODUCER = {SEND: SYNC, "sendMsgTimeout": 10_000}
 _CONSUMER = {"autoCommit": False, "pullBatchSize": 1000}
