@@ -14,7 +14,7 @@ from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.traits import Queueing
 from clusters.common.effects import disturbed
 from clusters.common.properties import is_true, setting
-from clusters.pulsar.queues import acknowledges_by_index, batches, expires
+from clusters.pulsar.queues import acknowledges_by_index, batches, expires, has_retries
 
 _TTL_CHECK = "messageExpiryCheckIntervalInMinutes"
 _TTL_CHECK_MIN = 5
@@ -54,6 +54,11 @@ def _counts_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
 def _limit_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _parted(declared, effects):
         return ""
+    if has_retries(declared):
+        return (
+            "a message in a retry topic says how often it was refused, but one whose acknowledgement was not persisted "
+            "when its owner or its consumer ended comes again from the queue itself, and begins anew"
+        )
     return (
         "consumers go by redelivery counts, which the topic's owner forgets when it ends or the last consumer leaves, "
         "and forget what they refused when they end"

@@ -42,8 +42,9 @@ TTL_POLICY, TTL_DEFAULT = "messageTTL", "ttlDurationDefaultInSeconds"
 _SECOND_MS = 1000
 _RETRY = "-retry"
 
-BATCHING_JAVA, _BY_INDEX_JAVA = "batchingEnabled", "batchIndexAckEnabled"
+BATCHING_JAVA, RETRY_JAVA, _BY_INDEX_JAVA = "batchingEnabled", "retryEnable", "batchIndexAckEnabled"
 _BATCHING, _BY_INDEX = "batching_enabled", "batch_index_ack_enabled"
+"""Settings of Pulsar's own client, and of pulsar-client."""
 
 _PUBLISHER = {_BATCHING: False}
 """Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
@@ -89,6 +90,11 @@ def batches(declared: Declared) -> bool:
 def acknowledges_by_index(declared: Declared) -> bool:
     """Return whether consumers acknowledge single messages of an entry."""
     return is_true(declared.consumer.get(_BY_INDEX_JAVA if declared.options.clients == "java" else _BY_INDEX, False))
+
+
+def has_retries(declared: Declared) -> bool:
+    """Return whether consumers publish what they refuse to a retry topic."""
+    return declared.options.clients == "java" and is_true(declared.consumer.get(RETRY_JAVA, False))
 
 
 def retry_topic(queue: str) -> str:

@@ -15,13 +15,10 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.mistakes import validated
 from clusters.common.properties import is_true
-from clusters.pulsar.queues import BATCHING_JAVA, LIMIT, UNJUDGED
+from clusters.pulsar.queues import BATCHING_JAVA, LIMIT, RETRY_JAVA, UNJUDGED
 
 PREFETCH, DELAYS = "prefetch", "delay of "
 """Settings of the relay: the workload's `prefetch`, and for how many ms the messages of a queue wait."""
-
-RETRY = "retryEnable"
-"""The setting of the client by which consumers have retry topics."""
 
 LATER = "reconsumeLaterMs"
 """The relay's own setting: what Pulsar's applications give `reconsumeLater`, in ms."""
@@ -40,7 +37,7 @@ CONSUMER = {_REFUSAL_US: _DELAY_MS * 1000, LATER: _DELAY_MS}
 OURS = (PREFETCH, "deadLetterPolicy", "receiverQueueSize", "subscriptionType")
 """Settings of consumers that the workload's own keys set."""
 
-SIMILAR = (RETRY, LATER, _BACKOFF, _REFUSAL_US, "ackReceiptEnabled", "batchIndexAckEnabled")
+SIMILAR = (RETRY_JAVA, LATER, _BACKOFF, _REFUSAL_US, "ackReceiptEnabled", "batchIndexAckEnabled")
 
 
 class Backoff(BaseModel):
@@ -61,7 +58,7 @@ class Backoff(BaseModel):
 
 def retries(given: Mapping[str, Any]) -> bool:
     """Return whether consumers with such settings have retry topics."""
-    return is_true(given.get(RETRY, False))
+    return is_true(given.get(RETRY_JAVA, False))
 
 
 def for_client(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,12 +101,12 @@ def _refused_retries(declared: Declared) -> Iterator[str]:
     given = declared.consumer
     if not retries(given):
         if LATER in given:
-            yield f"{LATER}: is used with {RETRY}: true only"
+            yield f"{LATER}: is used with {RETRY_JAVA}: true only"
         return
     if not any(LIMIT in dict(topic.settings) for topic in declared.topics):
-        yield f"{RETRY}: a retry topic goes with dead letters; set workload.delivery_limit and dead_letters: true"
+        yield f"{RETRY_JAVA}: a retry topic goes with dead letters; set workload.delivery_limit and dead_letters: true"
     if _BACKOFF in given:
-        yield f"{_BACKOFF}: is not used with {RETRY}; write {LATER}"
+        yield f"{_BACKOFF}: is not used with {RETRY_JAVA}; write {LATER}"
 
 
 def _refused_delays(given: Mapping[str, Any]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from clusters.pulsar.java import queue_clients, settings
 from clusters.pulsar.java.queue_clients import PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import for_client, for_relay, refusal_ms
 from clusters.pulsar.java.settings import check_java_clients, queue_consumer_settings
-from clusters.pulsar.queues import QUEUES, acknowledges_by_index, batches, retry_topics
+from clusters.pulsar.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
 from clusters.pulsar.settings import PulsarOptions
 
 LIMITED = {"delivery-limit": 2, "dead-letters": 1}
@@ -132,6 +132,8 @@ def test_the_names_of_settings_are_those_of_the_client() -> None:
     assert batches(declared(producer={"batchingEnabled": True}))
     assert acknowledges_by_index(declared({"batchIndexAckEnabled": True}))
     assert not acknowledges_by_index(declared({"batch_index_ack_enabled": True}))
+    assert has_retries(declared({"retryEnable": True}))
+    assert not has_retries(declared({"retryEnable": True}, clients="pulsar-client"))
 
 
 class Jvm:
