@@ -20,6 +20,7 @@ Told = TypeVar("Told")
 
 _CREATE_TOPIC, _DELETE_TOPIC, _FORGET_TOPIC, _TOPIC_CONFIG = 17, 215, 216, 351
 _CREATE_GROUP, _DELETE_GROUP = 200, 207
+_ROUTE = 105
 _BROKER_CONFIG, _RUNTIME, _CLUSTER, _HA_STATUS = 26, 28, 106, 907
 _CONTROLLER_METADATA, _SYNC_STATE = 1005, 1006
 _NO_SUCH_TOPIC = 17
@@ -80,13 +81,12 @@ def create_topic(broker: Server, topic: str, queues: int, attributes: str, timeo
 
 def has_topic(broker: Server, topic: str, timeout_s: float) -> bool:
     """Return whether a broker knows a topic; raises like `ask`."""
-    try:
-        ask(broker, _TOPIC_CONFIG, timeout_s, {"topic": topic})
-    except Refused as refusal:
-        if refusal.code != _NO_SUCH_TOPIC:
-            raise
-        return False
-    return True
+    return _knows(broker, _TOPIC_CONFIG, topic, timeout_s)
+
+
+def is_routed(name_server: Server, topic: str, timeout_s: float) -> bool:
+    """Return whether a name server knows a master that has a topic; raises like `ask`."""
+    return _knows(name_server, _ROUTE, topic, timeout_s)
 
 
 def delete_topic(broker: Server, topic: str, timeout_s: float) -> None:
@@ -197,6 +197,16 @@ def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
         return None
     in_sync = tuple(_host(each["brokerAddress"]) for each in replicas["inSyncReplicas"])
     return Elected(_host(replicas.get("masterAddress") or ""), int(replicas.get("masterEpoch") or 0), in_sync)
+
+
+def _knows(server: Server, request: int, topic: str, timeout_s: float) -> bool:
+    try:
+        ask(server, request, timeout_s, {"topic": topic})
+    except Refused as refusal:
+        if refusal.code != _NO_SUCH_TOPIC:
+            raise
+        return False
+    return True
 
 
 def _runtime(broker: Server, timeout_s: float) -> dict[str, str]:

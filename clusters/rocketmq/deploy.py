@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.base.waiting import wait_while
+from chaoskit.base.waiting import wait_until, wait_while
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
@@ -55,6 +56,9 @@ _OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/java.lang")
 _HOME = {"RMQ_PROXY_HOME": settings.FOLDER}
 _POLL_S = 0.1
 _ASK_S = 2.0
+_MASTER_S = 30.0
+"""How long a proxy waits for a master before it is started all the same."""
+
 _CREATE_S = 40.0
 """A slave asks its master for new topics every 13 s at most (`ReplicasManager.handleSlaveSynchronize`)."""
 
@@ -84,8 +88,14 @@ class RocketCluster:
         return held(kind, [self], f"this cluster of RocketMQ {self._options.version}")
 
     def start(self, host: ServiceHost) -> None:
-        for service in self.services(host):
-            self._spawn(host, service)
+        """Start the services; a proxy once name servers know a master, without which it exits."""
+        services = self.services(host)
+        for service in services:
+            if service != PROXY:
+                self._spawn(host, service)
+        if PROXY in services:
+            wait_until(self._is_routed, _MASTER_S)
+            self._spawn(host, PROXY)
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return self._options.services(len(self.hosts), list(self.hosts).index(host))
@@ -171,6 +181,15 @@ class RocketCluster:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
         file = ["-pc" if service == PROXY else "-c", settings.FILES[service]]
         host.spawn(service, [*program, *opened, *own, *memory, _PROGRAMS[service], *file], _HOME)
+
+    def _is_routed(self) -> bool:
+        """Return whether each name server that answers knows a master, and one does; brokers have a topic with the name
+        of their cluster."""
+        told = []
+        for address in self._addresses:
+            with suppress(OSError, ServiceError):
+                told.append(admin.is_routed((address, NAME_SERVER_PORT), settings.CLUSTER_NAME, _ASK_S))
+        return bool(told) and all(told)
 
     def _masters(self) -> list[Server]:
         """Return the master of each group of brokers.

@@ -169,3 +169,21 @@ def test_only_a_master_is_asked(monkeypatch: pytest.MonkeyPatch, masters: set[st
     else:
         with pytest.raises(ServiceError, match=told):
             admin.ask_master(brokers, ask, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("served", "known"),
+    [(_framed({"code": 0}, b"{}"), True), (_framed({"code": 17, "remark": "no route"}), False)],
+    indirect=["served"],
+    ids=["routed", "no master yet"],
+)
+def test_a_topic_is_routed_once_a_master_has_it(served: _Server, known: bool) -> None:
+    assert admin.is_routed(served.where, "chaoskit", 1) == known
+    (asked, _), *_ = served.asked
+    assert (asked["code"], asked["extFields"]) == (105, {"topic": "chaoskit"})
+
+
+@pytest.mark.parametrize("served", [_framed({"code": 1, "remark": "not ready"})], indirect=True)
+def test_a_name_server_that_is_not_ready_says_so(served: _Server) -> None:
+    with pytest.raises(Refused, match="not ready"):
+        admin.is_routed(served.where, "chaoskit", 1)
