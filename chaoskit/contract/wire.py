@@ -7,7 +7,7 @@ standard library and this module: a tap loads both on a host, where chaoskit is 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -92,6 +92,22 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
         shift += 7
         at += 1
     return value | byte << shift, at + 1
+
+
+@runtime_checkable
+class Pairing(Protocol):
+    """Optional power of a decoder: join responses with their requests."""
+
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
+        """Return what only a request and its response have, as long as it is open on the connection; None if they
+        cannot be joined.
+
+        Args:
+            header: the header of either.
+            head: its first bytes.
+            answers: whether it is the response.
+        """
+        ...
 
 
 @runtime_checkable

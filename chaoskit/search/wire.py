@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
             raise RunFailed(f"no {', '.join(wishes.messages)} passed the taps: {evidence}\nrun folder: {quiet}")
         watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
         for number, (aim, possible) in enumerate(wanted, 1):
-            found.append(_try(possible, aim, usual, lambda plan: site.run(plan, watcher)))
+            found.append(_try(possible, aim, usual, partial(site.run, watcher=watcher)))
             watcher.on(WireTried(number, len(wanted), found[-1]))
             store.write_json(quiet / RESULT, [asdict(each) for each in found])
             owner.give([quiet / RESULT])

@@ -8,6 +8,7 @@ Responses come in any order; each tells its operation and what it answers. A sta
 from __future__ import annotations
 
 import struct
+from collections.abc import Hashable
 
 from chaoskit.contract.wire import Header, SizePrefixed, varint
 
@@ -48,6 +49,13 @@ class BookieDecoder(SizePrefixed):
 
     def response(self, head: bytes) -> Header | None:
         return _header(head, _TOLD_ENTRY)
+
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
+        """See `chaoskit.contract.wire.Pairing`."""
+        if head[_BEGIN] == _HEADER_FIELD:
+            return header.correlation
+        at = (_TOLD_ENTRY if answers else _ASKED_ENTRY).get(header.message, len(head))
+        return (header.message, head[at - _ENTRY.size : at + _ENTRY.size]) if at < len(head) else None
 
 
 def _header(head: bytes, entries: dict[str, int]) -> Header | None:

@@ -94,6 +94,10 @@ class KafkaDecoder(SizePrefixed):
                 return header
         return None
 
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> int:
+        """See `chaoskit.contract.wire.Pairing`."""
+        return header.correlation
+
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
         changed = bytearray(response)
         for at in _error_codes(header, response):

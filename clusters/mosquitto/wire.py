@@ -57,6 +57,11 @@ class MqttDecoder:
     def response(self, head: bytes) -> Header | None:
         return self._header(head, _OF_CLIENT)
 
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> int | None:
+        """See `chaoskit.contract.wire.Pairing`; clients and brokers number what they publish each for themselves."""
+        pairs = header.message in (("PUBACK", "PUBREC") if answers else ("PUBLISH",))
+        return header.correlation if pairs and header.correlation else None
+
     def _header(self, head: bytes, others: set[str]) -> Header | None:
         name = _NAMES[(head[0] >> 4) - 1]
         if name in others:

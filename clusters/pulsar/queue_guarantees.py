@@ -14,7 +14,7 @@ from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.traits import Queueing
 from clusters.common.effects import disturbed
 from clusters.common.properties import is_true, setting
-from clusters.pulsar.queues import acknowledges_by_index, batches, expires, has_retries
+from clusters.pulsar.queues import LIMIT, acknowledges_by_index, batches, expires, has_retries
 
 _TTL_CHECK = "messageExpiryCheckIntervalInMinutes"
 _TTL_CHECK_MIN = 5
@@ -27,11 +27,12 @@ def _consumed(declared: Declared) -> Queueing | None:
 
 
 def _comes_again(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _consumed(declared) is None or not disturbed(effects):
+    queueing = _consumed(declared)
+    if queueing is None or not (disturbed(effects) or (queueing.crashes and LIMIT in dict(queueing.settings))):
         return ""
     return (
-        "delivery is at least once: acknowledgements are persisted once per second and have no receipt, and a consumer "
-        "publishes a dead letter before it acknowledges the message"
+        "delivery is at least once: brokers persist acknowledgements once per second, and a consumer publishes to the "
+        "dead letters, or to a retry topic, before it acknowledges the message"
     )
 
 
@@ -102,8 +103,8 @@ QUEUE_RULES = (
         "pulsar.queue-batches",
         ("duplicate",),
         _whole_batches,
-        "set workload.producer.batching_enabled: false, or batch_index_ack_enabled and the brokers' "
-        "acknowledgmentAtBatchIndexLevelEnabled",
+        "set workload.producer.batching_enabled: false, or batch_index_ack_enabled (of Pulsar's own client "
+        "batchingEnabled, batchIndexAckEnabled) and the brokers' acknowledgmentAtBatchIndexLevelEnabled",
         'Pulsar documentation, "Batching", at batch index level',
         "pulsar/queue:batches",
         "pulsar/queue:batch-index",

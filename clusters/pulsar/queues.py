@@ -83,7 +83,8 @@ def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def batches(declared: Declared) -> bool:
     """Return whether publishers send several messages in one entry."""
     if declared.options.clients == "java":
-        return is_true(declared.producer.get(BATCHING_JAVA, False))
+        given = declared.producer.get(BATCHING_JAVA, False)
+        return given is None or is_true(given)  # null is the client's default, which batches
     return bool(resolve_producer(publisher_settings(declared.producer)).get(_BATCHING))
 
 

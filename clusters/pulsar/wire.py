@@ -7,6 +7,7 @@ Sources: `PulsarApi.proto` and `Commands` of Pulsar 4.0, and which commands its 
 from __future__ import annotations
 
 import struct
+from collections.abc import Hashable
 
 from chaoskit.contract.wire import Header, SizePrefixed, varint
 
@@ -45,6 +46,9 @@ def _paths(commands: dict[int, tuple[str | int, ...]]) -> dict[int, tuple[str, t
 _REQUESTS = _paths(_BY_CLIENTS)
 _ANSWERS = _paths(_BY_BROKERS)
 
+_OF_A_SEND, _PRODUCER = {"SEND": 6, "SEND_RECEIPT": 7, "SEND_ERROR": 8}, 1
+"""Commands with a sequence id, by the numbers of their fields, and the number of the producer's id in each."""
+
 MESSAGES = tuple(name for name, _ in _REQUESTS.values())
 ANSWERS = tuple(name for name, _ in _ANSWERS.values())
 
@@ -78,17 +82,28 @@ class PulsarDecoder(SizePrefixed):
     def response(self, head: bytes) -> Header | None:
         return _header(head, _ANSWERS)
 
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
+        """See `chaoskit.contract.wire.Pairing`; sequence ids are those of a producer."""
+        if header.message not in _OF_A_SEND:
+            return None
+        return _number(head, _end(head), (_OF_A_SEND[header.message], _PRODUCER)), header.correlation
+
 
 def _header(head: bytes, commands: dict[int, tuple[str, tuple[int, ...]]]) -> Header | None:
     """Return the header of a command that this direction has."""
     if len(head) < _COMMAND.size:
         return None
-    end = min(len(head), _COMMAND.size + _COMMAND.unpack_from(head)[0])
+    end = _end(head)
     try:
         name, path = commands[_field(head, _COMMAND.size, end, _TYPE)[0]]
     except LookupError:
         return None
     return Header(name, _number(head, end, path))
+
+
+def _end(head: bytes) -> int:
+    """Return where the command ends, or what is there of it."""
+    return min(len(head), _COMMAND.size + int(_COMMAND.unpack_from(head)[0]))
 
 
 def _number(head: bytes, end: int, path: tuple[int, ...]) -> int:

@@ -130,6 +130,11 @@ class RemotingDecoder(SizePrefixed):
             return self._unanswered.pop(opaque, None)
         return Header(_NAMES[code], opaque) if code in _NAMES else None
 
+    def pair(self, header: Header, head: bytes, *, answers: bool) -> int | None:
+        """See `chaoskit.contract.wire.Pairing`; what a server asks has numbers of its own."""
+        is_response = bool(_numbers(head)[1] & _RESPONSE)
+        return header.correlation if is_response == answers else None
+
     def _remember(self, header: Header) -> None:
         """Forget the oldest request if there are too many that have no answer yet."""
         self._unanswered.pop(header.correlation, None)

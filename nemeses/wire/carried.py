@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 _PAYLOAD = re.compile(rb"CHK1.{8}(.{8})", re.DOTALL)
 _VALUE = struct.Struct("<q")
@@ -34,15 +34,15 @@ class Asked:
     """What the requests of one connection carried, until they are answered."""
 
     def __init__(self) -> None:
-        self._of: dict[int, Carried] = {}
+        self._of: dict[Hashable, Carried] = {}
 
-    def put(self, correlation: int, content: bytes) -> None:
-        """Remember what a request carries."""
-        if found := carried(content):
-            self._of[correlation] = found
+    def put(self, pair: Hashable | None, content: bytes) -> None:
+        """Remember what a request carries; see `chaoskit.contract.wire.Pairing`."""
+        if pair is not None and (found := carried(content)):
+            self._of[pair] = found
             if len(self._of) > _REMEMBERED:  # of requests that have no answers
                 del self._of[next(iter(self._of))]
 
-    def take(self, correlation: int) -> Carried:
+    def take(self, pair: Hashable | None) -> Carried:
         """Return what the request of a response carried."""
-        return self._of.pop(correlation, ())
+        return () if pair is None else self._of.pop(pair, ())

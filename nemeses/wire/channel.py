@@ -104,6 +104,8 @@ class Channel:
         """Close both sockets."""
         if not self.closed:
             self.closed = True
+            self.request.spare()
+            self.response.spare()
             for each in (self.client, self.server):
                 each.close()  # and the poll forgets it
 

@@ -6,10 +6,10 @@ A stand-alone module: a tap loads it on a host. While no rule is in effect, only
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from chaoskit.contract.wire import Decoder, Header, Refusing
+from chaoskit.contract.wire import Decoder, Header, Pairing, Refusing
 from nemeses.wire import rules
 from nemeses.wire.carried import Asked, carried
 from nemeses.wire.rules import Hit, Rule, Rules
@@ -39,17 +39,17 @@ class _Fate:
     Attributes:
         header: its header, if it is known.
         hit: what is done with it, if anything.
-        asks: whether something may be done with the answer to it.
+        pair: what joins it with its response, if something may be done with that.
     """
 
     header: Header | None = None
     hit: Hit | None = None
-    asks: bool = False
+    pair: Hashable | None = None
 
     @property
     def whole(self) -> bool:
         """Whether all of the message is needed at once."""
-        return self.asks or self.hit is not None
+        return self.pair is not None or self.hit is not None
 
 
 class Flow:
@@ -88,6 +88,7 @@ class Flow:
         self.opaque = False
         self._of = of
         self._decoder = decoder
+        self._pairing = decoder if isinstance(decoder, Pairing) else None
         self._asked = asked
         self._rules = rules
         self._gated = gated
@@ -116,8 +117,15 @@ class Flow:
 
     def end(self) -> None:
         """Queue what was held back of a message that will never be whole."""
+        self.spare()
         self._pass(b"".join(self._rest))
         self._rest = []
+
+    def spare(self) -> None:
+        """Do nothing with a message that is not whole yet."""
+        if self._fate is not None and self._fate.hit is not None:
+            self._rules.spare(self._fate.hit)
+        self._fate = None
 
     def clear(self) -> None:
         """Pass nothing of what is queued."""
@@ -133,13 +141,12 @@ class Flow:
             if self.opaque:
                 at = size
                 break
-            fate = self._decide(buffer, at, length) if length and self._rules.looking else _PASS
+            fate = self._decide(buffer, at, length) if length and self._is_looking() else _PASS
             if not length or fate is None:
                 break
             self._fate = None
             self.messages += 1
-            if fate.asks and fate.header is not None:
-                self._asked.put(fate.header.correlation, buffer[at : at + length])
+            self._asked.put(fate.pair, buffer[at : at + length])
             if fate.hit is not None:
                 self._pass(buffer[begin:at])
                 begin = self._act(fate, buffer, at, length)
@@ -150,6 +157,9 @@ class Flow:
         self._pass(buffer[begin:at])
         if at < size:
             self._rest = [buffer[at:]]
+
+    def _is_looking(self) -> bool:
+        return self._rules.looking or self._fate is not None
 
     def _length(self, begin: bytes) -> int | None:
         try:
@@ -167,7 +177,7 @@ class Flow:
             self._fate = self._look(buffer[at : at + min(length, self._decoder.head)])
         hit = self._fate.hit
         if hit is not None and hit.name not in self._rules.active:
-            self._rules.undone(hit)
+            self.spare()
             return _PASS  # the rule has ended before the message was whole
         if self._fate.whole and here < length:
             self._missing = length - here
@@ -181,11 +191,17 @@ class Flow:
         hit = self._rules.chosen(self._of, header)
         if self._of == rules.REQUEST:
             self._seen(header.message)
-            return _Fate(header, hit, self._rules.answering)
-        carried = self._asked.take(header.correlation)
+            return _Fate(header, hit, self._pair(header, head))
+        carried = self._asked.take(self._pair(header, head))
         if hit is not None:
             hit.carried = carried
         return _Fate(header, hit)
+
+    def _pair(self, header: Header, head: bytes) -> Hashable | None:
+        """Return what joins a request and its response, if something may be done with responses."""
+        if self._pairing is None or not self._rules.answering:
+            return None
+        return self._pairing.pair(header, head, answers=self._of == rules.RESPONSE)
 
     def _act(self, fate: _Fate, buffer: bytes, at: int, length: int) -> int:
         """Do what a rule says about the message at `at`; return from where on the bytes are to be passed."""
@@ -194,13 +210,15 @@ class Flow:
         assert header is not None
         rule, whole = hit.rule, buffer[at : at + length]
         hit.carried = hit.carried or carried(whole)
+        if rule.then == rules.ERROR:
+            self._refuse(header, hit, whole)
+            return at + length
+        self._rules.do(hit)
         if rule.then in {rules.DELAY, rules.HOLD_UNTIL}:
             self._hold(hit)
             return at
         if rule.then in {rules.DROP_AND_CLOSE, rules.CLOSE_BEFORE}:
             self.ends = "orderly" if rule.then == rules.DROP_AND_CLOSE else "reset"
-        elif rule.then == rules.ERROR:
-            self._refuse(header, hit, whole)
         elif rule.then != rules.DROP:
             self._replace(rule, whole)
         return at + length
@@ -211,7 +229,9 @@ class Flow:
         try:
             whole = self._decoder.refused(header, whole, hit.rule.argument)
         except ValueError:
-            self._rules.undone(hit)
+            self._rules.spare(hit)
+        else:
+            self._rules.do(hit)
         self._pass(whole)
 
     def _replace(self, rule: Rule, whole: bytes) -> None:

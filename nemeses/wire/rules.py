@@ -69,24 +69,20 @@ class Rule:
 
 @dataclass(slots=True)
 class Hit:
-    """A message that something is done with.
+    """A message that was chosen.
 
     Attributes:
         name: name of the rule.
         rule: the rule.
-        number: number of the message among those that match.
         correlation: its correlation id.
-        client: the name of its client.
-        at_ns: when it was chosen, CLOCK_MONOTONIC.
+        at_ns: when it was done with it what the rule says, CLOCK_MONOTONIC; 0: not yet.
         carried: which messages of the run it, or the request that it answers, carries.
     """
 
     name: str
     rule: Rule
-    number: int
     correlation: int
-    client: str
-    at_ns: int
+    at_ns: int = 0
     carried: Carried = ()
 
 
@@ -99,8 +95,8 @@ class Matching:
     Attributes:
         rule: the rule.
         matched: number of messages that matched.
-        done: number of messages that were chosen.
-        hits: the chosen messages, up to a number.
+        done: number of messages with which it was done what the rule says, or that were counted.
+        hits: those messages, up to a number.
         tally: number of messages that were counted, by direction and name, such as `request Fetch`.
     """
 
@@ -109,11 +105,12 @@ class Matching:
         self.rule = rule
         self.matched = 0
         self.done = 0
+        self._chosen = 0
         self.hits: list[Hit] = []
         self.tally: Counter[str] = Counter()
         self._draw = random.Random(rule.seed)  # noqa: S311  # a repeatable draw, no secret
 
-    def hit(self, of: str, header: Header) -> Hit | None:
+    def choose(self, of: str, header: Header) -> Hit | None:
         """Return a message with which something is to be done, else None; each is asked about once."""
         rule = self.rule
         if rule.message != ANY and (header.message != rule.message or of != rule.of):
@@ -127,11 +124,19 @@ class Matching:
             return None
         if not self._is_chosen(self.matched):
             return None
+        self._chosen += 1
+        return Hit(self.name, rule, header.correlation)
+
+    def do(self, hit: Hit) -> None:
+        """It is done now."""
         self.done += 1
-        hit = Hit(self.name, rule, self.matched, header.correlation, header.client, time.monotonic_ns())
+        hit.at_ns = time.monotonic_ns()
         if len(self.hits) < _TOLD_MAX:
             self.hits.append(hit)
-        return hit
+
+    def spare(self) -> None:
+        """Nothing is done with a message that was chosen."""
+        self._chosen -= 1
 
     def report(self) -> dict[str, Any]:
         """Return what was matched and done, as JSON values: of each hit its correlation id, its time and what it
@@ -142,7 +147,7 @@ class Matching:
     def _is_chosen(self, number: int) -> bool:
         rule = self.rule
         drawn = rule.share >= 1 or self._draw.random() < rule.share
-        if rule.count is not None and self.done >= rule.count:
+        if rule.count is not None and self._chosen >= rule.count:
             return False
         if rule.which and number not in rule.which:
             return False
@@ -175,11 +180,13 @@ class Rules:
             self._ended[name] = ended
         self._look()
 
-    def undone(self, hit: Hit) -> None:
-        """Take back that something was done with a message."""
-        matching = self.active.get(hit.name) or self._ended[hit.name]
-        matching.done -= 1
-        matching.hits = [each for each in matching.hits if each is not hit]
+    def do(self, hit: Hit) -> None:
+        """It is done now with a message what its rule says."""
+        self._of(hit).do(hit)
+
+    def spare(self, hit: Hit) -> None:
+        """Nothing is done with a message that was chosen."""
+        self._of(hit).spare()
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return what a rule matched and what was done, also once it has ended; None if it never was."""
@@ -188,8 +195,13 @@ class Rules:
 
     def chosen(self, of: str, header: Header) -> Hit | None:
         """Return the hit of the first rule that chooses a message; every rule counts it."""
-        hits = [hit for matching in self.active.values() if (hit := matching.hit(of, header)) is not None]
+        hits = [hit for matching in self.active.values() if (hit := matching.choose(of, header)) is not None]
+        for other in hits[1:]:
+            self.spare(other)
         return hits[0] if hits else None
+
+    def _of(self, hit: Hit) -> Matching:
+        return self.active.get(hit.name) or self._ended[hit.name]
 
     def _look(self) -> None:
         rules = [matching.rule for matching in self.active.values()]

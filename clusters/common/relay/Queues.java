@@ -9,9 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** A system's consumers of queues, each of which receives in a thread of its own; every delivery is settled. */
 abstract class Queues {
@@ -19,6 +20,7 @@ abstract class Queues {
 
   private static final long AGAIN_MS = 200;
   private static final long ENDS_MS = 8000;
+  private static final long SETTLES_MS = 5000; // the worker waits meanwhile
 
   /** A delivery. */
   interface Arrival {
@@ -150,7 +152,7 @@ abstract class Queues {
     }
   }
 
-  private String settle(List<Long> chosen, boolean acknowledged) {
+  private String settle(List<Long> chosen, boolean acknowledged) throws InterruptedException {
     List<Arrival> settled = new ArrayList<>();
     List<CompletableFuture<?>> begun = new ArrayList<>();
     for (long tag : chosen) {
@@ -159,10 +161,11 @@ abstract class Queues {
       begun.add(acknowledged ? each.acknowledge() : each.refuse());
     }
     String failed = "";
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SETTLES_MS);
     for (CompletableFuture<?> each : begun) {
       try {
-        each.join();
-      } catch (CompletionException failure) {
+        each.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+      } catch (ExecutionException | TimeoutException failure) {
         failed = Relay.nameOf(Relay.rootOf(failure));
       }
     }

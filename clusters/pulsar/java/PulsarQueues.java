@@ -29,11 +29,13 @@ final class PulsarQueues extends Queues {
   private final PulsarConnection connection;
   private final Map<String, Object> settings;
   private final int prefetch;
+  private final boolean receipts;
 
   PulsarQueues(Map<String, Object> settings) throws PulsarClientException {
     this.settings = settings;
     connection = new PulsarConnection(settings);
     prefetch = (int) number(PREFETCH);
+    receipts = Boolean.parseBoolean(connection.text("ackReceiptEnabled"));
   }
 
   @Override
@@ -141,8 +143,9 @@ final class PulsarQueues extends Queues {
 
     @Override
     public int times() {
-      int retried = message.hasProperty(TIMES) ? Integer.parseInt(message.getProperty(TIMES)) : 0;
-      return retried + message.getRedeliveryCount();
+      // A dead letter has the property, too, but its consumers have no retry topic.
+      boolean retried = !from.retry.isEmpty() && message.hasProperty(TIMES);
+      return (retried ? Integer.parseInt(message.getProperty(TIMES)) : 0) + message.getRedeliveryCount();
     }
 
     @Override
@@ -161,8 +164,8 @@ final class PulsarQueues extends Queues {
 
     /** Returns a failure if there is no connection now: what was said goes out later, if at all. */
     private CompletableFuture<?> ifConnected(CompletableFuture<?> said) {
-      boolean connected = from.consumer.isConnected();
-      return connected ? said : CompletableFuture.failedFuture(new PulsarClientException.NotConnectedException());
+      boolean told = receipts || from.consumer.isConnected();
+      return told ? said : CompletableFuture.failedFuture(new PulsarClientException.NotConnectedException());
     }
 
     @Override

@@ -35,6 +35,9 @@ public final class PulsarRelay extends Relay {
 
   @Override
   void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
+    if (!role.equals("queues")) {
+      throw new IllegalArgumentException(role);
+    }
     new PulsarQueues(settings).serve(in, out);
   }
 

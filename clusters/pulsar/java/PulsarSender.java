@@ -26,6 +26,7 @@ final class PulsarSender implements Sender {
   private final PulsarConnection connection;
   private final Completions completions;
   private final Map<Place, Producer<byte[]>> producers = new ConcurrentHashMap<>();
+  private final Map<String, Long> delaysMs = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
   PulsarSender(PulsarConnection connection, Completions completions) {
@@ -49,7 +50,7 @@ final class PulsarSender implements Sender {
     }
     TypedMessageBuilder<byte[]> message = inside == null ? producer.newMessage() : producer.newMessage(inside);
     message.value(content);
-    long delayMs = connection.delayMs(place.topic);
+    long delayMs = delaysMs.computeIfAbsent(place.topic, connection::delayMs);
     if (delayMs > 0) {
       message.deliverAfter(delayMs, TimeUnit.MILLISECONDS);
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
@@ -26,6 +26,9 @@ LATER = "reconsumeLaterMs"
 _BACKOFF = "negativeAckRedeliveryBackoff"
 _REFUSAL_US = "negativeAckRedeliveryDelayMicros"
 _ACK_TIMEOUT = "ackTimeoutMillis"
+_GROUPED_US, _GROUPED_MAX_US = "acknowledgementsGroupTimeMicros", 1_000_000
+"""What was acknowledged so long before a crash counts as acknowledged; see `checkers.queue`."""
+
 _DELAY_MS, _DELAY_MAX_MS = 1000, 20_000
 
 PUBLISHER = {BATCHING_JAVA: False}
@@ -53,7 +56,18 @@ class Backoff(BaseModel):
 
     min_delay_ms: int = Field(default=_DELAY_MS, ge=1, alias="minDelayMs")
     max_delay_ms: int = Field(default=_DELAY_MAX_MS, ge=1, le=_DELAY_MAX_MS, alias="maxDelayMs")
-    multiplier: float = Field(default=2, ge=1)
+    multiplier: float = Field(default=2, gt=1)
+
+    @model_validator(mode="after")
+    def _grows(self) -> Backoff:
+        if self.max_delay_ms < self.min_delay_ms:
+            raise ValueError(f"maxDelayMs must be at least minDelayMs ({self.min_delay_ms})")
+        return self
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Backoff | None:
+        """Return the one that consumers with such settings have, if they have one."""
+        return cls.model_validate(settings[_BACKOFF]) if _BACKOFF in settings else None
 
 
 def retries(given: Mapping[str, Any]) -> bool:
@@ -69,16 +83,15 @@ def for_client(settings: Mapping[str, Any]) -> dict[str, Any]:
 def for_relay(settings: Mapping[str, Any], prefetch: int) -> dict[str, Any]:
     """Return the settings of a consumer as its JVM takes them."""
     told = {PREFETCH: prefetch, LATER: settings[LATER]}
-    if _BACKOFF in settings:
-        backoff = Backoff.model_validate(settings[_BACKOFF]).model_dump(by_alias=True)
-        told |= {f"{_BACKOFF}.{name}": value for name, value in backoff.items()}
+    if backoff := Backoff.of(settings):
+        told |= {f"{_BACKOFF}.{name}": value for name, value in backoff.model_dump(by_alias=True).items()}
     return {**for_client(settings), **told}
 
 
 def refusal_ms(settings: Mapping[str, Any]) -> float:
     """Return how long a refused message may wait in the client, in ms."""
-    if _BACKOFF in settings:
-        return float(Backoff.model_validate(settings[_BACKOFF]).max_delay_ms)
+    if backoff := Backoff.of(settings):
+        return backoff.max_delay_ms
     return int(settings[_REFUSAL_US]) / 1000
 
 
@@ -112,7 +125,7 @@ def _refused_retries(declared: Declared) -> Iterator[str]:
 def _refused_delays(given: Mapping[str, Any]) -> Iterator[str]:
     if given.get(_ACK_TIMEOUT):
         yield f"{_ACK_TIMEOUT}: {UNJUDGED}"
-    for name, most in ((_REFUSAL_US, _DELAY_MAX_MS * 1000), (LATER, _DELAY_MAX_MS)):
+    for name, most in ((_REFUSAL_US, _DELAY_MAX_MS * 1000), (LATER, _DELAY_MAX_MS), (_GROUPED_US, _GROUPED_MAX_US)):
         value = given.get(name, 0)
-        if not isinstance(value, int) or not 0 <= value <= most:
+        if type(value) is not int or not 0 <= value <= most:
             yield f"{name}: write a whole number, {most} at most (given: {value!r})"

@@ -7,8 +7,8 @@ Names are those of the fields of Pulsar's classes `ProducerConfigurationData`, `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
@@ -102,12 +102,21 @@ def check_java_clients(declared: Declared) -> None:
     if (queueing := declared.get(Queueing)) is not None:
         problems.tried(check_queueing, queueing, declared.options)
         problems.tried(queues.check_consumers, declared)
-        _check(declared, "consumer", queues.for_client(queue_consumer_settings(declared.consumer)), problems)
+        consumers = queues.for_client(queue_consumer_settings(declared.consumer))
+        checked = (
+            _Checked("producer", "producer", publisher_settings(declared.producer), _OURS["producer"]),
+            _Checked("consumer", "consumer", consumers, _QUEUE_OURS),
+        )
+        _check(declared, checked, (*_SIMILAR, *queues.SIMILAR), problems)
         problems.raise_any()
         return
     grouped = declared.get(Group) is not None
     of_consumers = consumer_settings(declared.consumer, grouped=grouped)
-    _check(declared, "consumer" if grouped else "reader", of_consumers, problems)
+    checked = (
+        _Checked("producer", "producer", producer_settings(declared.producer), _OURS["producer"]),
+        _Checked("consumer", "consumer" if grouped else "reader", of_consumers, _OURS["consumer"]),
+    )
+    _check(declared, checked, _SIMILAR, problems)
     if declared.get(Transactions) is not None and declared.producer.get(_SEND_TIMEOUT):
         problems.add(BadInput(f"workload.producer.{_SEND_TIMEOUT}: sends of transactions have none; remove it"))
     if grouped and of_consumers.get(_TYPE) not in _GROUP_TYPES:
@@ -117,18 +126,28 @@ def check_java_clients(declared: Declared) -> None:
     problems.raise_any()
 
 
-def _check(declared: Declared, reader: str, of_consumers: Mapping[str, Any], problems: Problems) -> None:
-    """Ask the client about the settings of producers, and of consumers in a role of its."""
+class _Checked(NamedTuple):
+    """Settings that the client is asked about.
+
+    Attributes:
+        key: where a scenario has them: `workload.<key>`.
+        role: the role of the client.
+        settings: all of them.
+        ours: names that only chaoskit sets.
+    """
+
+    key: Literal["producer", "consumer"]
+    role: str
+    settings: Mapping[str, Any]
+    ours: Collection[str]
+
+
+def _check(declared: Declared, checked: Sequence[_Checked], similar: Collection[str], problems: Problems) -> None:
     path = RELAY.classpath(declared.options.version)
-    queued = declared.get(Queueing) is not None
-    chosen = {
-        "producer": ("producer", declared.producer, producer_settings(declared.producer), _OURS["producer"]),
-        "consumer": (reader, declared.consumer, of_consumers, _QUEUE_OURS if queued else _OURS["consumer"]),
-    }
-    for role, (checked, given, settings, ours) in chosen.items():
+    for key, role, settings, ours in checked:
+        given = declared.producer if key == "producer" else declared.consumer
         all_settings = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
-        tried = Chosen(checked, f"workload.{role}", given, all_settings, ours)
-        for refusal in RELAY.refusals(path, tried, (*_SIMILAR, *(queues.SIMILAR if queued else ()))):
+        for refusal in RELAY.refusals(path, Chosen(role, f"workload.{key}", given, all_settings, ours), similar):
             problems.add(refusal)
     problems.tried(_check_batch, declared.producer.get(_BATCH))
 

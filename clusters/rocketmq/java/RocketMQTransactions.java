@@ -117,6 +117,7 @@ final class RocketMQTransactions implements Sender, TransactionListener {
           halves.add(new Half(message, result));
           completions.written(token, -1);
         } else {
+          troubled();
           completions.failed(token, result.getSendStatus().name());
         }
         return;

@@ -77,7 +77,7 @@ def test_a_session_cut_at_every_byte_is_the_same_messages() -> None:
         direction = Direction(then="drop")
 
         assert direction.fed([whole[:at], whole[at:]]) == SESSION[0] + SESSION[2] + SESSION[3]
-        assert [(hit.number, hit.correlation) for hit in direction.rules.active["r"].hits] == [(1, 1), (2, 4)]
+        assert [hit.correlation for hit in direction.rules.active["r"].hits] == [1, 4]
 
 
 @pytest.mark.parametrize("size", [1, 7, 300, 5000])
@@ -188,12 +188,12 @@ def test_a_rule_may_begin_and_end_within_a_message() -> None:
 def test_which_of_the_matching_messages_are_chosen(keys: dict[str, Any], chosen: list[int]) -> None:
     matching = Matching("r", Rule("Produce", REQUEST, "drop", **keys))
 
-    assert [number for number in range(1, 11) if matching.hit(REQUEST, Header("Produce", number))] == chosen
+    assert [number for number in range(1, 11) if matching.choose(REQUEST, Header("Produce", number))] == chosen
 
 
 def test_a_share_is_drawn_and_repeatable() -> None:
     drawn = [
-        [matching.hit(REQUEST, Header("Produce", number)) is not None for number in range(1000)]
+        [matching.choose(REQUEST, Header("Produce", number)) is not None for number in range(1000)]
         for matching in (Matching("r", Rule("Produce", REQUEST, "drop", share=0.1, seed=7)) for _ in range(2))
     ]
 
@@ -205,16 +205,17 @@ def test_only_the_message_the_direction_and_the_client_that_are_meant_match() ->
     matching = Matching("r", Rule("Produce", REQUEST, "drop", of_client="app-*"))
     asked = [(REQUEST, "Fetch", "app-1"), (RESPONSE, "Produce", "app-1"), (REQUEST, "Produce", "other")]
 
-    assert not any(matching.hit(of, Header(name, 1, client)) for of, name, client in asked)
-    assert matching.hit(REQUEST, Header("Produce", 1, "app-1"))
-    assert [(hit.number, hit.correlation, hit.client) for hit in matching.hits] == [(1, 1, "app-1")]
+    assert not any(matching.choose(of, Header(name, 1, client)) for of, name, client in asked)
+    assert matching.choose(REQUEST, Header("Produce", 1, "app-1"))
 
 
-def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there() -> None:
+@pytest.mark.parametrize("another", [False, True], ids=["the last", "not the last"])
+def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there(another: bool) -> None:
     direction = Direction(then="duplicate")
     direction.flow.feed(SESSION[1][:600])
     direction.rules.end("r")
-    direction.rules.add("another", {"message": "Vote", "of": REQUEST, "then": "drop"})
+    if another:
+        direction.rules.add("another", {"message": "Vote", "of": REQUEST, "then": "drop"})
 
     assert direction.fed([SESSION[1][600:]]) == SESSION[1]
     assert direction.rules.report("r") == {"matched": 1, "done": 0, "hits": [], "tally": {}}
@@ -225,6 +226,24 @@ def test_a_large_message_that_is_needed_whole_is_put_together_once() -> None:
     large = request("Produce", 1, size=1 << 20)
 
     assert direction.fed(cuts(large + SESSION[0], 1000)) == large * 2 + SESSION[0]
+
+
+@pytest.mark.parametrize("then", ["drop", "delay", "close-before", "duplicate"])
+def test_nothing_is_done_with_a_message_that_never_is_whole(then: str) -> None:
+    direction = Direction(then=then, argument=5, count=1)
+
+    assert direction.fed([SESSION[1][:600]]) == SESSION[1][:600]
+    assert direction.rules.report("r") == {"matched": 1, "done": 0, "hits": [], "tally": {}}
+    assert direction.rules.chosen(REQUEST, Header("Produce", 9)) is not None, "another one may be chosen"
+
+
+def test_a_second_rule_does_nothing_with_what_the_first_has() -> None:
+    direction = Direction(then="drop")
+    direction.rules.add("s", {"message": "Produce", "of": REQUEST, "then": "duplicate", "count": 1})
+    direction.rules.active = dict(reversed(direction.rules.active.items()))
+
+    assert direction.fed([SESSION[1], SESSION[4]]) == SESSION[1] * 2
+    assert [direction.rules.active[name].done for name in ("r", "s")] == [1, 1]
 
 
 def produced(correlation: int, *values: int) -> bytes:
