@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installed import provider, system
+from chaoskit.contract.installed import provider, system, workload
 from chaoskit.contract.system import Rooted
 from chaoskit.report.support import support
 from chaoskit.testing.conformance import check_cluster
@@ -27,6 +28,19 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
         journal.close()
 
 
-@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper", "rabbitmq"])
-def test_a_system_is_whole(name: str, hosts: Sequence[ServiceHost]) -> None:
-    check_cluster(name, hosts, workloads={workload: {} for workload in support(system(name, "system")).workloads})
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kafka", {}),
+        ("pulsar", {}),
+        ("pulsar", {"clients": "java", "transactions": True}),
+        ("bookkeeper", {}),
+        ("rabbitmq", {}),
+    ],
+    ids=["kafka", "pulsar", "pulsar-java", "bookkeeper", "rabbitmq"],
+)
+def test_a_system_is_whole(name: str, options: dict[str, Any], hosts: Sequence[ServiceHost]) -> None:
+    found = system(name, "system")
+    powers = {*found.client_powers(found.options(**options))}
+    possible = [each for each in support(found).workloads if {*workload(each, each).client_powers} <= powers]
+    check_cluster(name, hosts, options, {each: {} for each in possible})

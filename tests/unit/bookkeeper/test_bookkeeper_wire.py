@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Hashable
 
 import pytest
 
@@ -168,3 +169,21 @@ def test_an_unknown_operation_of_version_3_has_no_header() -> None:
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match="a frame of"):
         BookieDecoder().length(begin)
+
+
+def joined(message: bytes, *, answers: bool) -> Hashable | None:
+    decoder = BookieDecoder()
+    header = decoder.response(message) if answers else decoder.request(message)
+    assert header is not None
+    return decoder.pair(header, message, answers=answers)
+
+
+def test_answers_are_joined_with_their_requests() -> None:
+    new_add = new("ADD_ENTRY", 300)
+    assert joined(new_add, answers=False) == joined(new_add, answers=True) == 300
+    assert joined(old_add(5), answers=False) == joined(old_added(5), answers=True)
+
+
+def test_an_entry_of_another_ledger_is_another_one() -> None:
+    other = old_add(5).replace(struct.pack(">qq", 7, 5), struct.pack(">qq", 8, 5))
+    assert joined(other, answers=False) != joined(old_added(5), answers=True)

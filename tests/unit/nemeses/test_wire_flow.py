@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, SizePrefixed
 from chaoskit.history.format.payload import build
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
 from nemeses.wire.carried import Asked
@@ -270,3 +270,25 @@ def test_an_answer_has_what_its_request_carried() -> None:
     responses.fed(frame(struct.pack(">i", number) + bytes(30)) for number in range(3))
 
     assert [hit.carried for hit in responses.rules.active["r"].hits] == [(1, 3, 3), ()]
+
+
+class Unjoined(SizePrefixed):
+    """Messages whose numbers are not those of their answers."""
+
+    head = 8
+
+    def request(self, head: bytes) -> Header:
+        return Header("Produce", 1)
+
+    response = request
+
+
+def test_an_answer_that_cannot_be_joined_has_what_it_carries_itself() -> None:
+    decoder, asked, rules = Unjoined(), Asked(), Rules()
+    rules.add("r", {"message": "Produce", "of": RESPONSE, "then": "drop"})
+    flows = [Flow(of, decoder, asked, rules, gated=lambda *_: None, seen=lambda _: None) for of in (REQUEST, RESPONSE)]
+
+    for flow, values in zip(flows, [(1,), (9,)], strict=True):
+        flow.feed(produced(1, *values))
+
+    assert [hit.carried for hit in rules.active["r"].hits] == [(1, 9, 9)]

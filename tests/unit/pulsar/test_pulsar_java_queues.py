@@ -24,6 +24,7 @@ from clusters.pulsar.java import queue_clients, settings
 from clusters.pulsar.java.queue_clients import PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import for_client, for_relay, refusal_ms
 from clusters.pulsar.java.settings import check_java_clients, queue_consumer_settings
+from clusters.pulsar.queue_guarantees import QUEUE_RULES
 from clusters.pulsar.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
 from clusters.pulsar.settings import PulsarOptions
 
@@ -84,6 +85,13 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
         ({"consumer": {BACKOFF: {"minDelayMs": 0}}}, rf"{BACKOFF}\.minDelayMs: must be at least 1"),
         ({"consumer": {BACKOFF: {"maxDelay": 5}}}, rf"{BACKOFF}\.maxDelay: .*maxDelayMs"),
         ({"consumer": {BACKOFF: 5}}, rf"{BACKOFF}.*mapping"),
+        ({"consumer": {BACKOFF: {"multiplier": 1}}}, rf"{BACKOFF}\.multiplier: must be more than 1"),
+        ({"consumer": {BACKOFF: {"maxDelayMs": 500}}}, rf"{BACKOFF}.*maxDelayMs must be at least minDelayMs \(1000\)"),
+        (
+            {"consumer": {"retryEnable": True, "reconsumeLaterMs": True}, "limits": LIMITED},
+            r"consumer\.reconsumeLaterMs: write a whole number",
+        ),
+        ({"consumer": {"acknowledgementsGroupTimeMicros": 10**7}}, r"GroupTimeMicros: .*, 1000000 at most"),
         ({"consumer": {"ackTimeoutMillis": 5000}}, r"consumer\.ackTimeoutMillis: .*workload\.kind: subscription"),
         ({"consumer": {"receiverQueueSize": 5}}, r"consumer\.receiverQueueSize: ours"),
         ({"consumer": {"deadLetterPolicy": {}}}, r"consumer\.deadLetterPolicy: ours"),
@@ -130,6 +138,7 @@ def test_a_queue_has_a_retry_topic_if_the_client_may_use_one() -> None:
 def test_the_names_of_settings_are_those_of_the_client() -> None:
     assert not batches(declared())
     assert batches(declared(producer={"batchingEnabled": True}))
+    assert batches(declared(producer={"batchingEnabled": None})), "null is the client's default"
     assert acknowledges_by_index(declared({"batchIndexAckEnabled": True}))
     assert not acknowledges_by_index(declared({"batch_index_ack_enabled": True}))
     assert has_retries(declared({"retryEnable": True}))
@@ -247,6 +256,16 @@ def test_a_crash_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not waits
     assert jvm.asked[-1][:1] == b"n"
     assert jvm.closed
+
+
+@pytest.mark.parametrize(
+    ("limits", "crashes", "allowed"), [(LIMITED, True, True), (LIMITED, False, False), ({}, True, False)]
+)
+def test_a_crash_may_leave_a_message_twice_if_consumers_publish_it_again(
+    limits: dict[str, int], crashes: bool, allowed: bool
+) -> None:
+    (rule,) = (each for each in QUEUE_RULES if each.id == "pulsar.queue-at-least-once")
+    assert bool(rule.applies(declared(limits=limits, queueing={"crashes": crashes}), [])) == allowed
 
 
 def test_queues_may_refuse_and_have_dead_letters(client: Client) -> None:

@@ -221,3 +221,13 @@ def test_unknown_messages_have_no_header(message: bytes) -> None:
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match="a frame of"):
         RemotingDecoder().length(begin)
+
+
+def joined(message: bytes, *, answers: bool) -> int | None:
+    return RemotingDecoder().pair(Header("SEND_MESSAGE_V2", 5), message, answers=answers)
+
+
+def test_answers_are_joined_with_requests_of_the_same_side() -> None:
+    assert joined(command(SEND, 5), answers=False) == joined(command(0, 5, RESPONSE), answers=True) == 5
+    assert joined(command(CHECK, 5, ONE_WAY), answers=True) is None
+    assert joined(command(0, 5, RESPONSE), answers=False) is None
