@@ -57,7 +57,8 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
             failed = str(error)
             continue
         known.append((topic, partition))
-    reader.assign(known)
+    if known:
+        reader.assign(known)
     reached = _read_to_end(job.control, reader, consumer, ends)
     for place, (low, end) in ends.items():
         recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end, reached=reached[place]))
