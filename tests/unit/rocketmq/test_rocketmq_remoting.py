@@ -116,7 +116,14 @@ def test_only_slaves_that_keep_up_are_in_sync(served: _Server) -> None:
         (0, 1, [(True, 70), (False, 0)], True),
         (0, 2, [(True, 0)], True),
     ],
-    ids=["all in queues", "a slave that does not count", "a slave has more", "not dispatched", "a slave lacks some", "a slave is away"],
+    ids=[
+        "all in queues",
+        "a slave that does not count",
+        "a slave has more",
+        "not dispatched",
+        "a slave lacks some",
+        "a slave is away",
+    ],
 )
 def test_a_log_of_which_some_is_in_no_queue_yet_is_told(
     behind: int, in_sync: int, slaves: list[tuple[bool, int]], refused: bool, monkeypatch: pytest.MonkeyPatch
