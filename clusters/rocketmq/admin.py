@@ -151,8 +151,8 @@ def check_dispatched(master: Server, timeout_s: float) -> None:
     """Check that all of a master's log is in its queues.
 
     With `allAckInSyncStateSet` it shows only what all brokers of its sync-state set have, and nothing new while one of
-    them is not connected (`AutoSwitchHAService.computeConfirmOffset`). A slave that kept more than its master at a power
-    cut has more.
+    them is not connected (`AutoSwitchHAService.computeConfirmOffset`). A slave may have more than its master: it kept
+    more at a power cut.
 
     Raises:
         ServiceError: some is in no queue yet; and like `ask`.
