@@ -178,8 +178,7 @@ class WireFault(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         told = _counts(strike)
         for host in strike.hosts:
-            state = placing.call(host, {})
-            if state is not None and strike.name in state["rules"]:
+            if told[host.name].holds:
                 raise NemesisError(f"the rule is still in effect on {host.name}")
             _doubt(strike, host, told[host.name])
         check_held(strike)
@@ -232,6 +231,7 @@ class _Told(NamedTuple):
 
     Attributes:
         known: whether there is one that knows the rule.
+        holds: whether the rule is in effect.
         matched: number of messages that matched.
         done: with how many of them something was done.
         hits: of those the correlation id, when it was done (CLOCK_MONOTONIC, ns), and what was carried; see
@@ -241,6 +241,7 @@ class _Told(NamedTuple):
     """
 
     known: bool = False
+    holds: bool = False
     matched: int = 0
     done: int = 0
     hits: Sequence[tuple[int, int, Carried]] = ()
@@ -255,7 +256,15 @@ def _counts(strike: Strike) -> dict[str, _Told]:
         state = None if strike.is_dark(host) else placing.call(host, {"report": strike.name})
         if state is None or (told := state["rule"]) is None:
             return _Told()
-        return _Told(True, told["matched"], told["done"], told["hits"], told["tally"], state["unread"])
+        return _Told(
+            True,
+            strike.name in state["rules"],
+            told["matched"],
+            told["done"],
+            told["hits"],
+            told["tally"],
+            state["unread"],
+        )
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
 

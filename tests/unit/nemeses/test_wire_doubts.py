@@ -78,3 +78,10 @@ def test_a_host_without_power_has_no_tap_to_ask(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(NemesisError, match="nothing was done with a message"):
         WireFault().verify(strike)
+
+
+def test_a_rule_that_is_still_in_effect_is_not_healed(monkeypatch: pytest.MonkeyPatch) -> None:
+    strike = _struck({**KNOWN, "rules": ["1-wire"]}, monkeypatch)
+
+    with pytest.raises(NemesisError, match="the rule is still in effect on n1"):
+        WireFault().verify_healed(strike)
