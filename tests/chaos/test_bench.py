@@ -20,8 +20,9 @@ _RATE = 5000
 _WARM_UP_S = 5
 _MEASUREMENTS = {"unavailable", "latency-outlier"}
 """A busy machine may show these: they are of time alone."""
-_ORDER = {"reordered", "sequence-jump"}
-"""RocketMQ promises no order to who sends without waiting, as OMB does."""
+_OF_ROCKETMQ = _MEASUREMENTS | {"reordered", "sequence-jump", "reprocessed"}
+"""RocketMQ promises no order to who sends without waiting, as OMB does. Each member of a group works out for itself which
+queues are its own, so two may have one while they join."""
 
 
 def _benched(
@@ -67,7 +68,7 @@ def test_a_workload_of_omb_in_a_lab(
     document, done = _benched(tmp_path, {"producerRate": _RATE}, driver, "20s", *options)
 
     assert len(document["publishRate"]) == 2
-    counts = _counts(tmp_path, _MEASUREMENTS | _ORDER if driver is ROCKETMQ_DRIVER else _MEASUREMENTS)
+    counts = _counts(tmp_path, _OF_ROCKETMQ if driver is ROCKETMQ_DRIVER else _MEASUREMENTS)
     # The probes of the final read come on top.
     assert counts["sent"] + counts["never_made"] == pytest.approx(_RATE * (_WARM_UP_S + 20), rel=0.02)
     # What a busy machine delays in the warm-up is made up for in the first period.
