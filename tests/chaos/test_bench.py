@@ -21,8 +21,8 @@ _WARM_UP_S = 5
 _MEASUREMENTS = {"unavailable", "latency-outlier"}
 """A busy machine may show these: they are of time alone."""
 _OF_ROCKETMQ = _MEASUREMENTS | {"reordered", "sequence-jump", "reprocessed"}
-"""RocketMQ promises no order to who sends without waiting, as OMB does. Each member of a group works out for itself which
-queues are its own, so two may have one while they join."""
+"""RocketMQ promises no order to who sends without waiting, as OMB does. Each member of a group works out for itself
+which queues are its own, so two may have one while they join."""
 
 
 def _benched(
