@@ -83,12 +83,13 @@ class Roll:
         self.missing = {(index, topic) for index in there for topic in options.topic_names()}
         settings = settings_of(job.task, options.consumer)
         topics, name = [recorder.in_system(roll_topic(index)) for index in there], recorder.in_system(_ROLL)
-        self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, topics)
+        clients = job.clients.power(FeedClients)
+        self._subscriber = clients.feed_subscriber(settings, name, topics) if topics else None
 
     def listen(self, timeout_s: float) -> None:
         """Listen for so long, or until nobody is missing."""
         deadline = time.monotonic() + timeout_s
-        while self.missing and time.monotonic() < deadline:
+        while self._subscriber and self.missing and time.monotonic() < deadline:
             for delivery in self._subscriber.poll(_STEP_S, 100)[0]:
                 index, _, topic = delivery.payload.decode(errors="replace").partition(" ")
                 if index.isdigit():
@@ -96,4 +97,5 @@ class Roll:
 
     def close(self) -> None:
         """Disconnect."""
-        self._subscriber.close()
+        if self._subscriber is not None:
+            self._subscriber.close()

@@ -198,6 +198,15 @@ def test_the_final_read_is_complete_once_everybody_has_answered(tmp_path: Path, 
     assert load.history().audit("feed-0", 0) == Drained(complete=True)
 
 
+def test_without_subscribers_nobody_is_listened_to(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(auditor, "_SETTLE_S", 0.0)
+    feed = Feed()
+    told = _load(tmp_path, feed).work(Task(AUDITOR, 0), 100, FeedOptions(rate="max", producers=1, consumers=0))
+
+    assert (told["accepted"], told["audited"]) == (True, True)
+    assert not any("roll" in name for name in feed.names)
+
+
 def test_who_does_not_answer_is_named(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(auditor, "_AGAIN_S", 0.1)
     feed = Feed(answers=False)
