@@ -30,7 +30,8 @@ from clusters.rocketmq.connection import (
 )
 from clusters.rocketmq.java.relay import RELAY
 from clusters.rocketmq.pop import relay as pop
-from clusters.rocketmq.pop.consumer import Invisible, RocketQueueConsumer
+from clusters.rocketmq.pop.consumer import RocketQueueConsumer
+from clusters.rocketmq.popped import Invisible
 from clusters.rocketmq.settings import BROKER_PORT
 from clusters.rocketmq.transactions import RocketTransactionalProducer
 

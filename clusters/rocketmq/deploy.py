@@ -136,7 +136,7 @@ class RocketCluster:
         self.wait_ready(_CREATE_S)
 
     def client_settings(self) -> dict[str, Any]:
-        groups, version = self._options.groups(len(self.hosts)), self._options.version
+        groups = self._options.groups(len(self.hosts))
         return {
             NAME_SERVERS: settings.servers(self._addresses, NAME_SERVER_PORT),
             BROKERS: [[self._addresses[index] for index in group] for group in groups],
@@ -145,9 +145,16 @@ class RocketCluster:
             ORDERED: [topic.name for topic in self._topics.all if topic.kind == queues.FIFO],
             ASKED_MS: settings.asked_within_ms(self._options),
             NAMESPACE: self._namespace,
-            CLASSPATH: RELAY.classpath(version),
-            POP_CLASSPATH: pop.RELAY.classpath(version) if self._options.proxies else "",
+            **self._classpaths(),
         }
+
+    def _classpaths(self) -> dict[str, str]:
+        """Return the class paths of the relays, which only clients in Java have."""
+        options = self._options
+        if options.clients == "python":
+            return {}
+        popping = pop.RELAY.classpath(options.version) if options.proxies else ""
+        return {CLASSPATH: RELAY.classpath(options.version), POP_CLASSPATH: popping}
 
     def end_trial(self) -> None:
         self._topics.delete()

@@ -154,6 +154,8 @@ def _retried(declared: Declared) -> tuple[int, str]:
 
     Where it waits for the answer, only if it chooses the queue (`DefaultMQProducerImpl.sendDefaultImpl`).
     """
+    if declared.options.clients == "python":
+        return _RETRIES, "Producer.DEFAULT_MAX_SEND_ATTEMPTS"
     chosen = way(declared)
     to_any_queue = declared.get(Queueing) is not None and not _in_order(declared)
     if chosen == ONEWAY or (chosen != ASYNC and not to_any_queue):

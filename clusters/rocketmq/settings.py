@@ -89,6 +89,8 @@ class RocketOptions(BaseModel):
         heap: JVM heap of a broker, which uses up to the same amount again outside of it; default: 384 MiB, and 2 GiB
             with `jvm: production`.
         jvm: `production`, further JVM options, or both; see `clusters.common.java`.
+        clients: whose publishers and consumers the workload `queue` has: RocketMQ's own in Java, or in Python
+            (rocketmq-python-client).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,6 +102,7 @@ class RocketOptions(BaseModel):
     config_unchecked: list[str] = []
     heap: Size | None = None
     jvm: Jvm = []
+    clients: Literal["java", "python"] = "java"
 
     @property
     def elects(self) -> bool:

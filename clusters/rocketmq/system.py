@@ -31,9 +31,11 @@ from clusters.rocketmq import artifacts
 from clusters.rocketmq.benchmark import DRIVER_CLASS, driven
 from clusters.rocketmq.client import RocketClients
 from clusters.rocketmq.client_settings import check_clients
+from clusters.rocketmq.connection import CLASSPATH
 from clusters.rocketmq.deploy import RocketCluster
 from clusters.rocketmq.guarantees import GUARANTEES
 from clusters.rocketmq.known import check_names, check_topology
+from clusters.rocketmq.python.client import PythonClients, check_python_clients
 from clusters.rocketmq.queues import TYPES, check_queues
 from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
 from clusters.rocketmq.settings import WIRE, RocketOptions
@@ -94,7 +96,7 @@ class System:
         problems = Problems()
         problems.tried(check_topology, options, declared.hosts)
         problems.tried(check_java, _JAVA_MIN, f"RocketMQ {options.version}")
-        problems.tried(check_clients, declared)
+        problems.tried(check_python_clients if options.clients == "python" else check_clients, declared)
         problems.tried(_check_transactions, declared)
         problems.tried(check_queues, declared)
         problems.raise_any()
@@ -112,8 +114,8 @@ class System:
     def deploy(self, hosts: Sequence[ServiceHost], options: RocketOptions) -> RocketCluster:
         return RocketCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> RocketClients:
-        return RocketClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> RocketClients | PythonClients:
+        return PythonClients(settings) if CLASSPATH not in settings else RocketClients(settings)
 
     def brokers(self, options: RocketOptions, hosts: int) -> int:
         return hosts

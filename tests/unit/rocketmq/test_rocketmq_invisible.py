@@ -11,8 +11,9 @@ import pytest
 from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
 from clusters.common.relay import queue_consumer
-from clusters.rocketmq.pop import consumer as module
-from clusters.rocketmq.pop.consumer import Invisible, RocketQueueConsumer
+from clusters.rocketmq import popped as module
+from clusters.rocketmq.pop.consumer import RocketQueueConsumer
+from clusters.rocketmq.popped import Invisible
 
 LEFT, TAKEN = 18.0, 100.0
 
