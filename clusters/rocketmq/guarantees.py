@@ -294,7 +294,7 @@ RULES = (
         "rocketmq.retries",
         ("duplicate", "redelivery-flag-missing"),
         _retries,
-        "set retryTimesWhenSendAsyncFailed: 0",
+        "set retryTimesWhenSendAsyncFailed: 0, with clients: java",
         "MQClientAPIImpl.onExceptionImpl; RocketMQ documentation, message retries",
         "rocketmq/retries:async",
         "rocketmq/retries:no-retries",

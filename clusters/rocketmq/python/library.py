@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 
 _PACKAGE, _CLIENT = "rocketmq", "rocketmq.v5"
 _HOME = "HOME"
@@ -25,7 +26,7 @@ def check() -> None:
         BadInput: it is not.
     """
     if importlib.util.find_spec(_PACKAGE) is None:
-        raise BadInput("cluster.clients: python: rocketmq-python-client is missing: pip install 'chaoskit[rocketmq]'")
+        raise BadInput(f"cluster.clients: python: its client is missing; {with_extra(_PACKAGE)}")
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from math import ceil
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -27,7 +28,7 @@ class PythonPublisher:
         completed: is told each completion.
         group: the message group.
         ordered: the queues that keep order.
-        delays_ms: by queue, how long its messages wait.
+        delays_ms: by queue, how long its messages wait; the client has whole seconds, so up to 1 s longer.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class PythonPublisher:
             self._line.submit(self._producer.send, message).add_done_callback(lambda sent: self._tell(token, sent))
             return True
         if delay_ms := self._delays_ms.get(topic):
-            message.delivery_timestamp = round(time.time() + delay_ms / _SECOND_MS)
+            message.delivery_timestamp = ceil(time.time() + delay_ms / _SECOND_MS)
         try:
             sent = self._producer.send_async(message)
         except Exception as error:  # noqa: BLE001  # it names its errors only in part
