@@ -8,10 +8,9 @@ the middle, a late one) and action; nothing else happens in it. The idea is that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from chaoskit.contract.mistakes import validated
 from chaoskit.contract.nemesis import Counting, Preparing
 from chaoskit.history.compacting.faults import FAULTS_FILE
 from chaoskit.history.format.schema import FAULTS
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
@@ -153,7 +152,7 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
             raise RunFailed(f"no {', '.join(wishes.messages)} passed the taps: {evidence}\nrun folder: {quiet}")
         watcher.on(WireCounted(len({(aim.of, aim.message) for aim, _ in wanted}), len(wanted)))
         for number, (aim, possible) in enumerate(wanted, 1):
-            found.append(_try(possible, aim, usual, partial(site.run, watcher=watcher)))
+            found.append(_try(possible, aim, usual, site, watcher))
             watcher.on(WireTried(number, len(wanted), found[-1]))
             store.write_json(quiet / RESULT, [asdict(each) for each in found])
             owner.give([quiet / RESULT])
@@ -239,9 +238,9 @@ def _plan(plan: Plan, aim: Aim) -> Plan | None:
     return _with(plan, fault)
 
 
-def _try(plan: Plan, aim: Aim, usual: Set[str], start: Callable[[Plan], tuple[Path, Verdict]]) -> WirePoint:
+def _try(plan: Plan, aim: Aim, usual: Set[str], site: Site, watcher: Watcher) -> WirePoint:
     try:
-        _, verdict = start(plan)
+        _, verdict = site.run(plan, watcher)
     except RunFailed as error:
         why = " ".join(str(error).split())
         return WirePoint(aim, UNKNOWN, False, {}, 0, None, why, "")

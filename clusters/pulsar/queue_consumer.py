@@ -191,7 +191,12 @@ def death_of(properties: Mapping[str, str]) -> Death | None:
 
 def death_from(topic: str) -> Death:
     """Return why a message was dead-lettered that was in a topic before."""
-    return Death("delivery_limit", topic.rpartition("/")[2].removesuffix("-partition-0"), 1)
+    return Death("delivery_limit", queue_named(topic), 1)
+
+
+def queue_named(topic: str) -> str:
+    """Return the queue that is a topic, or the one partition of it; see `full_name`."""
+    return topic.rpartition("/")[2].removesuffix("-partition-0")
 
 
 def refusal_s(delay_ms: float) -> float:

@@ -93,9 +93,14 @@ def acknowledges_by_index(declared: Declared) -> bool:
     return is_true(declared.consumer.get(_BY_INDEX_JAVA if declared.options.clients == "java" else _BY_INDEX, False))
 
 
+def retries(given: Mapping[str, Any]) -> bool:
+    """Return whether consumers of Pulsar's own client with such settings have retry topics."""
+    return is_true(given.get(RETRY_JAVA, False))
+
+
 def has_retries(declared: Declared) -> bool:
     """Return whether consumers publish what they refuse to a retry topic."""
-    return declared.options.clients == "java" and is_true(declared.consumer.get(RETRY_JAVA, False))
+    return declared.options.clients == "java" and retries(declared.consumer)
 
 
 def retry_topic(queue: str) -> str:

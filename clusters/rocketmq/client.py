@@ -12,7 +12,7 @@ from chaoskit.contract.queue import Publishing
 from chaoskit.contract.service import ServiceError
 from clusters.common.properties import is_true
 from clusters.common.relay.consumer import JavaConsumer
-from clusters.common.relay.process import Jvm
+from clusters.common.relay.process import QUEUES, Jvm
 from clusters.common.relay.producer import JavaProducer
 from clusters.rocketmq import admin, client_settings, progress
 from clusters.rocketmq.client_settings import consumer_settings, producer_settings, transactional_settings
@@ -103,7 +103,7 @@ class RocketClients:
             "invisible_ms": round(invisible_s * 1000),
             "prefetch": prefetch,
         }
-        process = pop.RELAY.start(str(self._connection[POP_CLASSPATH]), "queues", told)
+        process = pop.RELAY.start(str(self._connection[POP_CLASSPATH]), QUEUES, told)
         return RocketQueueConsumer(process, self._connection[BROKERS][0], self._invisible)
 
     def _start(self, role: str, settings: Mapping[str, Any], group: str) -> Jvm:

@@ -36,9 +36,9 @@ class Asked:
     def __init__(self) -> None:
         self._of: dict[Hashable, Carried] = {}
 
-    def put(self, pair: Hashable | None, content: bytes) -> None:
+    def put(self, pair: Hashable, content: bytes) -> None:
         """Remember what a request carries; see `chaoskit.contract.wire.Pairing`."""
-        if pair is not None and (found := carried(content)):
+        if found := carried(content):
             self._of[pair] = found
             if len(self._of) > _REMEMBERED:  # of requests that have no answers
                 del self._of[next(iter(self._of))]

@@ -124,7 +124,7 @@ class Flow:
     def spare(self) -> None:
         """Do nothing with a message that is not whole yet."""
         if self._fate is not None and self._fate.hit is not None:
-            self._rules.spare(self._fate.hit)
+            self._fate.hit.matching.spare()
         self._fate = None
 
     def clear(self) -> None:
@@ -146,7 +146,8 @@ class Flow:
                 break
             self._fate = None
             self.messages += 1
-            self._asked.put(fate.pair, buffer[at : at + length])
+            if fate.pair is not None:
+                self._asked.put(fate.pair, buffer[at : at + length])
             if fate.hit is not None:
                 self._pass(buffer[begin:at])
                 begin = self._act(fate, buffer, at, length)
@@ -176,7 +177,7 @@ class Flow:
                 return None
             self._fate = self._look(buffer[at : at + min(length, self._decoder.head)])
         hit = self._fate.hit
-        if hit is not None and hit.name not in self._rules.active:
+        if hit is not None and hit.matching.name not in self._rules.active:
             self.spare()
             return _PASS  # the rule has ended before the message was whole
         if self._fate.whole and here < length:
@@ -208,12 +209,12 @@ class Flow:
         hit, header = fate.hit, fate.header
         assert hit is not None
         assert header is not None
-        rule, whole = hit.rule, buffer[at : at + length]
+        rule, whole = hit.matching.rule, buffer[at : at + length]
         hit.carried = hit.carried or carried(whole)
         if rule.then == rules.ERROR:
             self._refuse(header, hit, whole)
             return at + length
-        self._rules.do(hit)
+        hit.matching.do(hit)
         if rule.then in {rules.DELAY, rules.HOLD_UNTIL}:
             self._hold(hit)
             return at
@@ -227,11 +228,11 @@ class Flow:
         """Pass an error instead of a response; pass it unchanged, if it is not as expected."""
         assert isinstance(self._decoder, Refusing)
         try:
-            whole = self._decoder.refused(header, whole, hit.rule.argument)
+            whole = self._decoder.refused(header, whole, hit.matching.rule.argument)
         except ValueError:
-            self._rules.spare(hit)
+            hit.matching.spare()
         else:
-            self._rules.do(hit)
+            hit.matching.do(hit)
         self._pass(whole)
 
     def _replace(self, rule: Rule, whole: bytes) -> None:
@@ -247,8 +248,8 @@ class Flow:
         self._pass(whole)
 
     def _hold(self, hit: Hit) -> None:
-        argument = hit.rule.argument
-        gate = Gate(hit.name, argument) if hit.rule.then == rules.DELAY else Gate(hit.name, until=argument)
+        name, rule = hit.matching.name, hit.matching.rule
+        gate = Gate(name, rule.argument) if rule.then == rules.DELAY else Gate(name, until=rule.argument)
         self.out.append(gate)
         self._gated(self, gate)
 

@@ -72,15 +72,13 @@ class Hit:
     """A message that was chosen.
 
     Attributes:
-        name: name of the rule.
-        rule: the rule.
+        matching: chose it.
         correlation: its correlation id.
         at_ns: when it was done with it what the rule says, CLOCK_MONOTONIC; 0: not yet.
         carried: which messages of the run it, or the request that it answers, carries.
     """
 
-    name: str
-    rule: Rule
+    matching: Matching
     correlation: int
     at_ns: int = 0
     carried: Carried = ()
@@ -89,10 +87,8 @@ class Hit:
 class Matching:
     """Counts what a rule matches, and chooses from it.
 
-    Args:
-        name: name of the rule.
-
     Attributes:
+        name: name of the rule.
         rule: the rule.
         matched: number of messages that matched.
         done: number of messages with which it was done what the rule says, or that were counted.
@@ -125,10 +121,10 @@ class Matching:
         if not self._is_chosen(self.matched):
             return None
         self._chosen += 1
-        return Hit(self.name, rule, header.correlation)
+        return Hit(self, header.correlation)
 
     def do(self, hit: Hit) -> None:
-        """It is done now."""
+        """It is done now with a message what the rule says."""
         self.done += 1
         hit.at_ns = time.monotonic_ns()
         if len(self.hits) < _TOLD_MAX:
@@ -180,14 +176,6 @@ class Rules:
             self._ended[name] = ended
         self._look()
 
-    def do(self, hit: Hit) -> None:
-        """It is done now with a message what its rule says."""
-        self._of(hit).do(hit)
-
-    def spare(self, hit: Hit) -> None:
-        """Nothing is done with a message that was chosen."""
-        self._of(hit).spare()
-
     def report(self, name: str) -> dict[str, Any] | None:
         """Return what a rule matched and what was done, also once it has ended; None if it never was."""
         found = self.active.get(name) or self._ended.get(name)
@@ -197,11 +185,8 @@ class Rules:
         """Return the hit of the first rule that chooses a message; every rule counts it."""
         hits = [hit for matching in self.active.values() if (hit := matching.choose(of, header)) is not None]
         for other in hits[1:]:
-            self.spare(other)
+            other.matching.spare()
         return hits[0] if hits else None
-
-    def _of(self, hit: Hit) -> Matching:
-        return self.active.get(hit.name) or self._ended[hit.name]
 
     def _look(self) -> None:
         rules = [matching.rule for matching in self.active.values()]

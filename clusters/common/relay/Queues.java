@@ -11,13 +11,13 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** A system's consumers of queues, each of which receives in a thread of its own; every delivery is settled. */
 abstract class Queues {
-  static final int UNLIMITED = 1 << 20;
-
+  private static final int UNLIMITED = 1 << 20;
   private static final long AGAIN_MS = 200;
   private static final long ENDS_MS = 8000;
   private static final long SETTLES_MS = 5000; // the worker waits meanwhile
@@ -56,6 +56,11 @@ abstract class Queues {
   private volatile boolean ends;
   private volatile String error = "";
   private long tags;
+
+  /** Returns room for so many unsettled deliveries; 0: for any number. */
+  static Semaphore room(int prefetch) {
+    return new Semaphore(prefetch == 0 ? UNLIMITED : prefetch);
+  }
 
   /** Returns what receives from a queue, which the worker describes. */
   abstract Source source(List<String> described);

@@ -52,8 +52,7 @@ abstract class Relay {
     throw new UnsupportedOperationException();
   }
 
-  /** Serves a role of the system's own until its input ends. */
-  void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
+  Queues queues(Map<String, Object> settings) throws Exception {
     throw new UnsupportedOperationException();
   }
 
@@ -77,8 +76,10 @@ abstract class Relay {
       } else if (role.equals("consumer")) {
         Requests requests = new Requests(in, raw);
         requests.serve(receiver(settings, requests));
+      } else if (role.equals("queues")) {
+        queues(settings).serve(in, raw);
       } else {
-        serve(role, settings, in, raw);
+        throw new IllegalArgumentException(role);
       }
     } catch (EOFException ended) {
       Runtime.getRuntime().halt(0); // the worker is gone

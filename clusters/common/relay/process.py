@@ -28,6 +28,9 @@ _SHARED = Path(__file__).parent
 _JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseG1GC", "-Djava.awt.headless=true")
 _CHECK_TIMEOUT_S = 60
 
+QUEUES = "queues"
+"""The role of a consumer of queues."""
+
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
@@ -100,7 +103,7 @@ class Relay:
 
         Args:
             path: class path of the program.
-            role: `producer` or `consumer`.
+            role: `producer`, `transactional`, `consumer` or `QUEUES`.
             settings: all settings of the client.
         """
         command = [java.program(), "-cp", path, *_JVM, *self.jvm, self.source.stem, role]

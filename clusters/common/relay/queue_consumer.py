@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Settlement
@@ -16,7 +17,7 @@ from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm
 
 
-class JavaQueueConsumer:
+class JavaQueueConsumer(ABC):
     """What consumers of all systems share of `chaoskit.contract.queue.QueueConsumer`; a system's own says how its
     queues are described and named, how many messages are left, and how it is closed.
 
@@ -29,14 +30,17 @@ class JavaQueueConsumer:
         self._unsettled: set[int] = set()
         self._consumes = False
 
+    @abstractmethod
     def described(self, queue: str) -> Sequence[str]:
         """Return what the JVM must know to receive from a queue; first its name in the system."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def queue_of(self, name: str) -> str:
         """Return the queue with such a name in the system."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def death(self, queue: str, origin: str) -> Death | None:
         """Return why a message is in a queue, if it was dead-lettered.
 
@@ -44,7 +48,7 @@ class JavaQueueConsumer:
             queue: the queue.
             origin: the queue that it was in before, as the system names it; empty if it does not tell.
         """
-        raise NotImplementedError
+        ...
 
     def consume(self, queues: Sequence[str]) -> None:
         self._consumes = bool(queues)

@@ -58,7 +58,7 @@ final class PulsarQueues extends Queues {
     private final int limit;
     private final String dead;
     private final String retry;
-    private final Semaphore room = new Semaphore(prefetch == 0 ? UNLIMITED : prefetch);
+    private final Semaphore room = room(prefetch);
     private Consumer<byte[]> consumer;
 
     Subscribing(List<String> described) {

@@ -1,6 +1,4 @@
-import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -34,11 +32,8 @@ public final class PulsarRelay extends Relay {
   }
 
   @Override
-  void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
-    if (!role.equals("queues")) {
-      throw new IllegalArgumentException(role);
-    }
-    new PulsarQueues(settings).serve(in, out);
+  Queues queues(Map<String, Object> settings) throws Exception {
+    return new PulsarQueues(settings);
   }
 
   @Override

@@ -14,6 +14,7 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.queue import Publishing
 from chaoskit.contract.vocabulary import Outcome
 from clusters.common.relay.consumer import JavaConsumer
+from clusters.common.relay.process import QUEUES
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.transactional import JavaTransactionalProducer
 from clusters.pulsar.client import PulsarClients
@@ -34,9 +35,6 @@ from clusters.pulsar.java.settings import (
 from clusters.pulsar.producer import PulsarProducer
 from clusters.pulsar.queue_publisher import delays_ms, without_position
 from clusters.pulsar.transactions import TransactionalAuditor
-
-_QUEUES = "queues"
-"""The role of the relay that consumes queues."""
 
 NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
 """Errors that prove that a message was not written: raised before it is pending (`ProducerImpl.canEnqueueRequest`,
@@ -80,7 +78,7 @@ class JavaClients:
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> PulsarJavaQueueConsumer:
         resolved = queue_consumer_settings(settings)
-        jvm = RELAY.start(self._classpath, _QUEUES, connected(self._connection, for_relay(resolved, prefetch)))
+        jvm = RELAY.start(self._classpath, QUEUES, connected(self._connection, for_relay(resolved, prefetch)))
         return PulsarJavaQueueConsumer(jvm, self._connection, resolved)
 
 

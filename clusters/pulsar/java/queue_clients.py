@@ -17,8 +17,8 @@ from clusters.common.relay.queue_consumer import JavaQueueConsumer
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.connection import full_name, subscription
 from clusters.pulsar.java import queues
-from clusters.pulsar.queue_consumer import ASK_TIMEOUT_S, death_from, refusal_s
-from clusters.pulsar.queues import LIMIT, QUEUES, retry_topic
+from clusters.pulsar.queue_consumer import ASK_TIMEOUT_S, death_from, queue_named, refusal_s
+from clusters.pulsar.queues import LIMIT, QUEUES, retries, retry_topic
 
 
 class PulsarJavaPublisher(JavaProducer):
@@ -42,7 +42,7 @@ class PulsarJavaQueueConsumer(JavaQueueConsumer):
         self._admin = Admin(connection["brokers"])
         self._subscription = subscription(connection)
         self._declared: Mapping[str, Mapping[str, int]] = connection[QUEUES]
-        self._retries = queues.retries(settings)
+        self._retries = retries(settings)
         self._refusal_s = 0.0 if self._retries else refusal_s(queues.refusal_ms(settings))
         self._refused_until = 0.0
 
@@ -52,7 +52,7 @@ class PulsarJavaQueueConsumer(JavaQueueConsumer):
         return full_name(queue, 0), self._subscription, str(limit), full_name(queue + DEAD, 0), retry
 
     def queue_of(self, name: str) -> str:
-        return name.rpartition("/")[2].removesuffix("-partition-0")
+        return queue_named(name)
 
     def death(self, queue: str, origin: str) -> Death | None:
         return death_from(origin) if queue.endswith(DEAD) and origin else None

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.mistakes import validated
-from clusters.common.properties import is_true
-from clusters.pulsar.queues import BATCHING_JAVA, LIMIT, RETRY_JAVA, UNJUDGED
+from clusters.pulsar.queues import BATCHING_JAVA, LIMIT, RETRY_JAVA, UNJUDGED, retries
 
 PREFETCH, DELAYS = "prefetch", "delay of "
 """Settings of the relay: the workload's `prefetch`, and for how many ms the messages of a queue wait."""
@@ -68,11 +67,6 @@ class Backoff(BaseModel):
     def of(cls, settings: Mapping[str, Any]) -> Backoff | None:
         """Return the one that consumers with such settings have, if they have one."""
         return cls.model_validate(settings[_BACKOFF]) if _BACKOFF in settings else None
-
-
-def retries(given: Mapping[str, Any]) -> bool:
-    """Return whether consumers with such settings have retry topics."""
-    return is_true(given.get(RETRY_JAVA, False))
 
 
 def for_client(settings: Mapping[str, Any]) -> dict[str, Any]:

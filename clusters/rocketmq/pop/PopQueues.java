@@ -30,8 +30,7 @@ final class PopQueues extends Queues {
 
   PopQueues(Map<String, Object> settings) {
     this.settings = settings;
-    int prefetch = Integer.parseInt((String) settings.get(PREFETCH));
-    room = new Semaphore(prefetch == 0 ? UNLIMITED : prefetch);
+    room = room(Integer.parseInt((String) settings.get(PREFETCH)));
     invisible = Duration.ofMillis(Long.parseLong((String) settings.get(INVISIBLE_MS)));
   }
 

@@ -1,6 +1,4 @@
-import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.util.Map;
 
 /** RocketMQ's client by gRPC, whose classes do not go together with those of its servers. */
@@ -10,7 +8,7 @@ public final class PopRelay extends Relay {
   }
 
   @Override
-  void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
-    new PopQueues(settings).serve(in, out);
+  Queues queues(Map<String, Object> settings) {
+    return new PopQueues(settings);
   }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -117,7 +117,8 @@ class PythonQueueConsumer:
                 self._ends.wait(_WAIT_S)
             for message in popped:
                 self._arrived.put((queue, consumer, message))
-            self._room.release(wanted - len(popped)) if wanted > len(popped) else None
+            if wanted > len(popped):
+                self._room.release(wanted - len(popped))
         if consumer is not None:
             consumer.shutdown()
 
@@ -137,13 +138,11 @@ class PythonQueueConsumer:
 
 def _settled(consumer: Any, message: Any, how: Settlement) -> str | None:
     """Acknowledge a message, or have it come again soon; return an error, if any."""
-    act: Callable[[], Any] = (
-        (lambda: consumer.change_invisible_duration(message, _SOON_S))
-        if how == "nack"
-        else lambda: consumer.ack(message)
-    )
     try:
-        act()
+        if how == "nack":
+            consumer.change_invisible_duration(message, _SOON_S)
+        else:
+            consumer.ack(message)
     except Exception as error:  # noqa: BLE001  # it names its errors only in part
         return type(error).__name__
     return None

@@ -14,7 +14,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 
-_PACKAGE, _CLIENT = "rocketmq", "rocketmq.v5"
+_PACKAGE = "rocketmq"
 _HOME = "HOME"
 _REQUEST_S = 5
 

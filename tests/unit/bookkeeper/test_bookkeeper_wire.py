@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable
 
 import pytest
+from decoders import joined
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -171,19 +171,12 @@ def test_what_is_no_frame_is_told(begin: bytes) -> None:
         BookieDecoder().length(begin)
 
 
-def joined(message: bytes, *, answers: bool) -> Hashable | None:
-    decoder = BookieDecoder()
-    header = decoder.response(message) if answers else decoder.request(message)
-    assert header is not None
-    return decoder.pair(header, message, answers=answers)
-
-
 def test_answers_are_joined_with_their_requests() -> None:
     new_add = new("ADD_ENTRY", 300)
-    assert joined(new_add, answers=False) == joined(new_add, answers=True) == 300
-    assert joined(old_add(5), answers=False) == joined(old_added(5), answers=True)
+    assert joined(BookieDecoder(), new_add, answers=False) == joined(BookieDecoder(), new_add, answers=True) == 300
+    assert joined(BookieDecoder(), old_add(5), answers=False) == joined(BookieDecoder(), old_added(5), answers=True)
 
 
 def test_an_entry_of_another_ledger_is_another_one() -> None:
     other = old_add(5).replace(struct.pack(">qq", 7, 5), struct.pack(">qq", 8, 5))
-    assert joined(other, answers=False) != joined(old_added(5), answers=True)
+    assert joined(BookieDecoder(), other, answers=False) != joined(BookieDecoder(), old_added(5), answers=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from decoders import joined
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -98,20 +99,15 @@ def test_each_direction_has_its_names() -> None:
     assert "CONNACK" not in MESSAGES
 
 
-def joined(message: bytes, *, answers: bool) -> int | None:
-    decoder = MqttDecoder()
-    header = decoder.response(message) if answers else decoder.request(message)
-    assert header is not None
-    return decoder.pair(header, message, answers=answers)
-
-
 def test_what_a_client_publishes_is_joined_with_the_first_answer() -> None:
     assert (
-        joined(publish(7, 20), answers=False) == joined(acked(4, 7), answers=True) == joined(acked(5, 7), answers=True)
+        joined(MqttDecoder(), publish(7, 20), answers=False)
+        == joined(MqttDecoder(), acked(4, 7), answers=True)
+        == joined(MqttDecoder(), acked(5, 7), answers=True)
     )
-    assert joined(publish(7, 20, qos=0), answers=False) is None
+    assert joined(MqttDecoder(), publish(7, 20, qos=0), answers=False) is None
 
 
 def test_what_a_broker_publishes_is_joined_with_nothing() -> None:
-    assert joined(publish(7, 20), answers=True) is None
-    assert joined(acked(4, 7), answers=False) is None
+    assert joined(MqttDecoder(), publish(7, 20), answers=True) is None
+    assert joined(MqttDecoder(), acked(4, 7), answers=False) is None

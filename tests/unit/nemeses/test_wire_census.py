@@ -44,7 +44,7 @@ def test_a_census_does_not_keep_other_rules_from_their_messages() -> None:
 
     hit = rules.chosen(REQUEST, Header("Fetch", 1))
     assert hit is not None
-    assert (hit.name, hit.rule) == ("drops", Rule("Fetch", REQUEST, "drop"))
+    assert (hit.matching.name, hit.matching.rule) == ("drops", Rule("Fetch", REQUEST, "drop"))
 
 
 def test_what_was_counted_is_read_from_the_evidence() -> None:

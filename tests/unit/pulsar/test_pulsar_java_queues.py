@@ -7,15 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from queued import queued
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Unreachable
-from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
 from chaoskit.contract.vocabulary import INFO, OK
 from clusters.common.relay import frames, queue_consumer
 from clusters.common.relay.frames import Answer
@@ -26,24 +24,13 @@ from clusters.pulsar.java.queues import for_client, for_relay, refusal_ms
 from clusters.pulsar.java.settings import check_java_clients, queue_consumer_settings
 from clusters.pulsar.queue_guarantees import QUEUE_RULES
 from clusters.pulsar.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
-from clusters.pulsar.settings import PulsarOptions
 
 LIMITED = {"delivery-limit": 2, "dead-letters": 1}
 BACKOFF = "negativeAckRedeliveryBackoff"
 
 
-def declared(
-    consumer: dict[str, Any] | None = None,
-    limits: dict[str, int] | None = None,
-    producer: dict[str, Any] | None = None,
-    queueing: dict[str, Any] | None = None,
-    **options: Any,
-) -> Declared:
-    chosen = PulsarOptions.model_validate({"clients": "java", **options})
-    given = tuple((limits or {}).items())
-    topics = (Topic("queue-0", QUEUE, 1, 3, "shared", given),)
-    queued = Queueing(**{"settings": given, "confirms": True, "persistent": True, "consumers": 2, **(queueing or {})})
-    return Declared(chosen, 3, 3, topics, producer or {}, consumer or {}, (queued,))
+def declared(consumer: dict[str, Any] | None = None, limits: dict[str, int] | None = None, **given: Any) -> Declared:
+    return queued(consumer=consumer, settings=limits, **{"clients": "java", **given})
 
 
 class Client:

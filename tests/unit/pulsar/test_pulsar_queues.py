@@ -8,6 +8,7 @@ from typing import Any
 import guaranteed
 import pytest
 from guaranteed import SECOND, effect
+from queued import queued
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
@@ -15,7 +16,6 @@ from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
 from checkers.queue.queues import QueueChecker
 from clusters.pulsar.queues import imposed
 from clusters.pulsar.settings import PulsarOptions
@@ -23,20 +23,10 @@ from clusters.pulsar.settings import PulsarOptions
 KILLED = effect("kill", "n4")
 AHEAD = replace(effect("clock-jump", "n4"), ahead_ns=10 * SECOND, delays=False)
 STRICT = {"broker": {"isDelayedDeliveryDeliverAtTimeStrict": True}}
-NORMAL = {"confirms": True, "persistent": True, "consumers": 2}
 
 
-def _declared(
-    queueing: dict[str, Any] | None = None,
-    settings: dict[str, int] | None = None,
-    producer: dict[str, Any] | None = None,
-    consumer: dict[str, Any] | None = None,
-    **options: Any,
-) -> Declared:
-    chosen = PulsarOptions.model_validate({"deduplication": True, **options})
-    topics = (Topic("queue-0", QUEUE, 1, 3, "shared", tuple((settings or {}).items())),)
-    told = {"settings": tuple((settings or {}).items()), **NORMAL, **(queueing or {})}
-    return Declared(chosen, 3, 3, topics, producer or {}, consumer or {}, (Queueing(**told),))
+def _declared(**given: Any) -> Declared:
+    return queued(**{"deduplication": True, **given})
 
 
 @pytest.mark.parametrize(

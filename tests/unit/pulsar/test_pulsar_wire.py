@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable
 
 import pytest
+from decoders import joined
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -147,20 +147,17 @@ def test_what_is_no_frame_is_told(begin: bytes) -> None:
         PulsarDecoder().length(begin)
 
 
-def joined(message: bytes, *, answers: bool) -> Hashable | None:
-    decoder = PulsarDecoder()
-    header = decoder.response(message) if answers else decoder.request(message)
-    assert header is not None
-    return decoder.pair(header, message, answers=answers)
-
-
 def test_a_receipt_is_joined_with_what_the_same_producer_sent() -> None:
-    assert joined(asked("SEND"), answers=False) == joined(told("SEND_RECEIPT"), answers=True) == (3, 5_000_000_000)
+    assert (
+        joined(PulsarDecoder(), asked("SEND"), answers=False)
+        == joined(PulsarDecoder(), told("SEND_RECEIPT"), answers=True)
+        == (3, 5_000_000_000)
+    )
     other = told("SEND_RECEIPT").replace(b"\x08\x03\x10\x80", b"\x08\x04\x10\x80")
-    assert joined(other, answers=True) == (4, 5_000_000_000)
-    assert joined(told("SEND_ERROR"), answers=True) == (3, 8)
+    assert joined(PulsarDecoder(), other, answers=True) == (4, 5_000_000_000)
+    assert joined(PulsarDecoder(), told("SEND_ERROR"), answers=True) == (3, 8)
 
 
 def test_other_commands_are_joined_with_nothing() -> None:
-    assert joined(told("MESSAGE"), answers=True) is None
-    assert joined(asked("LOOKUP"), answers=False) is None
+    assert joined(PulsarDecoder(), told("MESSAGE"), answers=True) is None
+    assert joined(PulsarDecoder(), asked("LOOKUP"), answers=False) is None
