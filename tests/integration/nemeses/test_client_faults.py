@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from trial import BUSY_S, fault, strike_of
 
 from chaoskit.contract.nemesis import NemesisError
 from nemeses.clients import ClientCrash, ClientDisconnect, ClientHijack, ClientPause
+
+_SILENCE_S = 0.3
 
 _CLIENT = """
 import socket, sys, time
@@ -91,7 +94,7 @@ class TickingClient:
 
     def former_ticks(self) -> bool:
         """Return whether bytes of the one before arrive."""
-        return _ticks(self._earlier[-1][1], BUSY_S)
+        return _ticks(self._earlier[-1][1])
 
     def accept(self) -> None:
         """Take the connection that the client makes."""
@@ -109,9 +112,21 @@ class TickingClient:
             return True
         return False
 
-    def ticks(self, within_s: float = BUSY_S) -> bool:
+    def ticks(self) -> bool:
         """Return whether bytes arrive."""
-        return _ticks(self.connection, within_s)
+        return _ticks(self.connection)
+
+    def falls_silent(self) -> bool:
+        """Return whether nothing arrives any more; what is on its way may, and a crash ends the connection."""
+        deadline = time.monotonic() + BUSY_S
+        self.connection.settimeout(_SILENCE_S)
+        try:
+            while self.connection.recv(65536):
+                if time.monotonic() > deadline:
+                    return False
+        except (TimeoutError, ConnectionResetError):
+            pass
+        return True
 
 
 @pytest.fixture
@@ -128,14 +143,14 @@ def client() -> Iterator[TickingClient]:
 def test_a_crash_ends_the_client_and_healing_brings_it_back(client: TickingClient) -> None:
     with fault(ClientCrash(), [client], None) as evidence:  # type: ignore[list-item]
         assert evidence == "killed with SIGKILL: producer-0"
-        assert not client.ticks(0.3)
+        assert client.falls_silent()
     assert client.ticks()
 
 
 def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient) -> None:
     with fault(ClientPause(), [client], None) as evidence:  # type: ignore[list-item]
         assert evidence == "stopped (state T): producer-0"
-        assert not client.ticks(0.3)
+        assert client.falls_silent()
     assert client.ticks()
 
 
@@ -144,7 +159,7 @@ def test_what_a_client_has_started_pauses_and_is_disconnected_with_it() -> None:
         server.settimeout(BUSY_S)
         client = TickingClient(server, _PARENT, subprocess.PIPE)
         with fault(ClientPause(), [client], None):  # type: ignore[list-item]
-            assert not client.ticks(0.3)
+            assert client.falls_silent()
         assert client.ticks()
         with fault(ClientDisconnect(), [client], None) as evidence:  # type: ignore[list-item]
             assert evidence == "connections reset: 1 of producer-0"
@@ -203,7 +218,7 @@ time.sleep(60)
     ) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"paused\n"
-        assert not client.ticks(0.3)
+        assert client.falls_silent()
         os.kill(harness.pid, signal.SIGKILL)
 
     assert client.ticks()
@@ -235,14 +250,14 @@ def test_a_hijacked_client_that_still_runs_twice_is_not_healed(client: TickingCl
     ClientHijack().heal(strike)
 
 
-def _ticks(connection: socket.socket, within_s: float) -> bool:
+def _ticks(connection: socket.socket) -> bool:
     connection.setblocking(False)
     try:
         while connection.recv(65536):
             pass
     except BlockingIOError:
         pass
-    connection.settimeout(within_s)
+    connection.settimeout(BUSY_S)
     try:
         return connection.recv(1) == b"x"
     except OSError:
