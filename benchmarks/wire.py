@@ -19,7 +19,7 @@ from benchmarks.lab import hosts
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.shell import bash
 from chaoskit.contract.wire import Wire
-from clusters.kafka.settings import WIRE
+from clusters.kafka.settings import BROKER_PORT, WIRE
 from nemeses.wire import placing
 
 _PORT = 7006
@@ -111,7 +111,7 @@ def _row(name: str, host: ServiceHost, seconds: float) -> str:
 
 def main(seconds: float) -> None:
     """Measure, and print the table."""
-    wire = Wire(WIRE.decoder, (_PORT,), WIRE.messages)
+    wire = Wire({_PORT: WIRE.decoders[BROKER_PORT]}, WIRE.messages)
     with hosts(1) as (host,):
         host.spawn("echo", ["/usr/bin/python3", "-c", _ECHO], {})
         time.sleep(1)

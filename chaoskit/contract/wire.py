@@ -7,7 +7,7 @@ standard library and this module: a tap loads both on a host, where chaoskit is 
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -125,20 +125,18 @@ class Refusing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """The protocol of a system.
+    """The protocols of a system.
 
     Attributes:
-        decoder: the class of its `Decoder`, as `module:class`.
-        ports: the TCP ports on which its hosts are called in this protocol.
+        decoders: by the TCP port on which its hosts are called, the class of the `Decoder`, as `module:class`.
         messages: the names of all that is sent to the system.
         answers: the names of all that the system sends; empty: each has the name of its request.
         named: whether clients give themselves names.
         errors: the names of the errors that a response may have.
-        refusable: the names of the responses that may be made errors; its decoder is then `Refusing`.
+        refusable: the names of the responses that may be made errors; a decoder of them is `Refusing`.
     """
 
-    decoder: str
-    ports: Sequence[int]
+    decoders: Mapping[int, str]
     messages: Sequence[str]
     answers: Sequence[str] = ()
     named: bool = True

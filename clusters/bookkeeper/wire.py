@@ -12,6 +12,8 @@ from collections.abc import Hashable
 
 from chaoskit.contract.wire import Header, SizePrefixed, varint
 
+DECODER = "clusters.bookkeeper.wire:BookieDecoder"
+
 MESSAGES = (
     "READ_ENTRY", "ADD_ENTRY", "RANGE_READ_ENTRY", "RANGE_ADD_ENTRY", "AUTH", "WRITE_LAC", "READ_LAC",
     "GET_BOOKIE_INFO", "START_TLS", "FORCE_LEDGER", "GET_LIST_OF_ENTRIES_OF_LEDGER", "BATCH_READ_ENTRY",

@@ -21,8 +21,7 @@ BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
 
 WIRE = Wire(
-    decoder="clusters.kafka.wire:KafkaDecoder",
-    ports=(BROKER_PORT, CONTROLLER_PORT),
+    decoders=dict.fromkeys((BROKER_PORT, CONTROLLER_PORT), "clusters.kafka.wire:KafkaDecoder"),
     messages=wire.MESSAGES,
     errors=tuple(wire.ERRORS),
     refusable=wire.REFUSABLE,

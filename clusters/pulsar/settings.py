@@ -11,6 +11,7 @@ from pydantic import Field
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
 from chaoskit.contract.wire import Wire
+from clusters.bookkeeper import wire as bookies
 from clusters.common.properties import Scalar, properties
 from clusters.pulsar import wire
 from clusters.storage import settings
@@ -22,13 +23,12 @@ BROKER = "broker"
 BROKER_PORT, WEB_PORT = 6650, 8080
 
 WIRE = Wire(
-    decoder="clusters.pulsar.wire:PulsarDecoder",
-    ports=(BROKER_PORT,),
-    messages=wire.MESSAGES,
-    answers=wire.ANSWERS,
+    decoders={BROKER_PORT: "clusters.pulsar.wire:PulsarDecoder", settings.BOOKIE_PORT: bookies.DECODER},
+    messages=(*wire.MESSAGES, *bookies.MESSAGES),
+    answers=(*wire.ANSWERS, *bookies.MESSAGES),
     named=False,
 )
-"""What brokers say to their bookies does not pass a tap."""
+"""Of its brokers, and of its bookies."""
 
 CLUSTER_NAME = "chaoskit"
 TOPICS = "public/default"

@@ -20,13 +20,11 @@ DATA_FOLDER = "rabbitmq"
 """RabbitMQ's folder on the data disk."""
 
 WIRE = Wire(
-    decoder="clusters.rabbitmq.wire:RabbitDecoder",
-    ports=(AMQP_PORT, STREAM_PORT),
+    decoders={AMQP_PORT: "clusters.rabbitmq.wire:AmqpDecoder", STREAM_PORT: "clusters.rabbitmq.wire:StreamDecoder"},
     messages=wire.MESSAGES,
     answers=wire.ANSWERS,
     named=False,
 )
-"""AMQP 0.9.1, and the protocol of streams."""
 
 
 class RabbitOptions(BaseModel):

@@ -1,4 +1,4 @@
-"""RabbitMQ's protocols on the wire: AMQP 0.9.1, and the protocol of streams. A connection speaks one of them.
+"""RabbitMQ's protocols on the wire: AMQP 0.9.1, and the protocol of streams.
 
 A stand-alone module: see `chaoskit.contract.wire`. Sources: the AMQP 0-9-1 specification (sections 2.3 and 4.2) with
 RabbitMQ's extensions, and `deps/rabbitmq_stream/docs/PROTOCOL.adoc` of RabbitMQ 4.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.wire import Decoder, Header, SizePrefixed
+from chaoskit.contract.wire import Header, SizePrefixed
 
 _SENT = {
     "connection": {11: "start-ok", 21: "secure-ok", 31: "tune-ok", 40: "open", 50: "close", 51: "close-ok",
@@ -62,30 +62,6 @@ MESSAGES = (*_REQUESTS.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS
 ANSWERS = (*_RESPONSES.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_CLIENT))
 
 
-class RabbitDecoder:
-    """See `chaoskit.contract.wire.Decoder`: that of the protocol that a connection begins with."""
-
-    head = 1024
-
-    def __init__(self) -> None:
-        self._speaks: Decoder | None = None
-
-    def length(self, begin: bytes) -> int | None:
-        return self._spoken(begin).length(begin) if begin else None
-
-    def request(self, head: bytes) -> Header | None:
-        return self._spoken(head).request(head)
-
-    def response(self, head: bytes) -> Header | None:
-        return self._spoken(head).response(head)
-
-    def _spoken(self, begin: bytes) -> Decoder:
-        if self._speaks is None:
-            # Frames of streams begin with their length, which is below 16 MiB; those of AMQP with their type.
-            self._speaks = _Amqp() if begin[0] else _Stream()
-        return self._speaks
-
-
 _FRAME = struct.Struct(">BHI")
 _METHOD_IDS = struct.Struct(">HH")
 _TAG = struct.Struct(">Q")
@@ -106,11 +82,11 @@ _TAGGED = {(60, 71), (60, 80), (60, 90), (60, 120)}
 _DELIVER = (60, 60)
 
 
-class _Amqp:
+class AmqpDecoder:
     """AMQP 0.9.1: a method with content and the frames of that content are one message. Its correlation is its
     delivery tag, or the number of its channel if it has none."""
 
-    head = RabbitDecoder.head
+    head = 1024
 
     def __init__(self) -> None:
         self._frame_max = _FRAME_MAX
@@ -190,10 +166,10 @@ _BY_PUBLISHING_ID = {"Publish", "PublishConfirm", "PublishError"}
 _WITHOUT_CORRELATION = {"Deliver", "Credit", "StoreOffset", "MetadataUpdate", "Tune", "Heartbeat"}
 
 
-class _Stream(SizePrefixed):
+class StreamDecoder(SizePrefixed):
     """The protocol of streams. The correlation of what is published is its first publishing id."""
 
-    head = RabbitDecoder.head
+    head = 1024
     size_min, size_max = _COMMAND.size - 4, _FRAME_BYTES_MAX
 
     def request(self, head: bytes) -> Header | None:

@@ -23,8 +23,9 @@ RAFT_PORT, RAFT_CONTROLLER_PORT = 9880, 9770
 """Ports of controllers of the type jRaft: among each other, and for brokers."""
 
 WIRE = Wire(
-    decoder="clusters.rocketmq.wire:RemotingDecoder",
-    ports=(NAME_SERVER_PORT, BROKER_PORT, CONTROLLER_PORT, RAFT_CONTROLLER_PORT),
+    decoders=dict.fromkeys(
+        (NAME_SERVER_PORT, BROKER_PORT, CONTROLLER_PORT, RAFT_CONTROLLER_PORT), "clusters.rocketmq.wire:RemotingDecoder"
+    ),
     messages=wire.MESSAGES,
     named=False,
 )

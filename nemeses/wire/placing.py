@@ -100,8 +100,8 @@ def place(host: ServiceHost, wire: Wire) -> None:
         return
     host.run(["rm", "-f", _CONTROL])
     host.put(_archive(wire), f"{_FOLDER}/tap.zip")
-    argument = json.dumps({"decoder": wire.decoder, "port": _PORT, "control": _CONTROL})
-    bash(host, _START, argument, ", ".join(map(str, wire.ports)))
+    argument = json.dumps({"decoders": dict(wire.decoders), "port": _PORT, "control": _CONTROL})
+    bash(host, _START, argument, ", ".join(map(str, wire.decoders)))
 
 
 def place_late(host: ServiceHost, wire: Wire) -> int:
@@ -109,7 +109,7 @@ def place_late(host: ServiceHost, wire: Wire) -> int:
     if call(host, {}) is not None:
         return 0
     place(host, wire)
-    return len(bash(host, _RESET, " ".join(map(str, wire.ports))).out.splitlines())
+    return len(bash(host, _RESET, " ".join(map(str, wire.decoders))).out.splitlines())
 
 
 def call(host: ServiceHost, request: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -143,7 +143,7 @@ def _archive(wire: Wire) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         packages: set[str] = set()
-        for module in (*_MODULES, wire.decoder.partition(":")[0]):
+        for module in sorted({*_MODULES, *(each.partition(":")[0] for each in wire.decoders.values())}):
             packages |= _packages(module)
             archive.writestr(f"{module.replace('.', '/')}.py", _source(module))
         for package in packages:

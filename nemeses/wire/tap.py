@@ -1,9 +1,9 @@
 """A tap: a transparent proxy on a host, for the connections that others make to the system there.
 
-A stand-alone program that runs on the host; its argument is JSON with `decoder` (`module:class`), `port` (its own) and
-`control` (path of a Unix socket). Connections come by TPROXY; it goes on as the client's address with a port of its
-own. On the Unix socket it answers each line of JSON with one: `{"add": name, "rule": {...}}`, `{"end": name}`,
-`{"report": name}`, `{}`. One loop does everything; what waits has a time or a request that ends it.
+A stand-alone program that runs on the host; its argument is JSON with `decoders` (`module:class` by port), `port` (its
+own) and `control` (path of a Unix socket). Connections come by TPROXY; it goes on as the client's address with a
+port of its own. On the Unix socket it answers each line of JSON with one: `{"add": name, "rule": {...}}`,
+`{"end": name}`, `{"report": name}`, `{}`. One loop does everything; what waits has a time or a request that ends it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import select
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,13 @@ class Tap:
     """Accepts connections and serves them all.
 
     Args:
-        decoder: makes the decoder of one connection.
+        decoders: by the port that is called, what makes the decoder of one connection.
         port: where TPROXY delivers connections.
         control: path of the Unix socket.
     """
 
-    def __init__(self, decoder: Callable[[], Decoder], port: int, control: Path) -> None:
-        self._decoder = decoder
+    def __init__(self, decoders: Mapping[int, Callable[[], Decoder]], port: int, control: Path) -> None:
+        self._decoders = decoders
         self._rules = Rules()
         self._poll = select.epoll()
         self._channels: dict[int, Channel] = {}
@@ -104,11 +104,12 @@ class Tap:
             client, (address, _) = self._listener.accept()
         except OSError:
             return  # the client has left already
-        server = self._call(address, client.getsockname())
+        called = client.getsockname()
+        server = self._call(address, called)
         if server is None:
             client.close()
             return
-        decoder, asked = self._decoder(), Asked()
+        decoder, asked = self._decoders[called[1]](), Asked()
         request = Flow(rules.REQUEST, decoder, asked, self._rules, gated=self._gate, seen=self._see)
         response = Flow(rules.RESPONSE, decoder, asked, self._rules, gated=self._gate, seen=self._see)
         channel = Channel(self._poll, (client, server), (request, response), finishing=self._finish)
@@ -213,5 +214,11 @@ def main(argument: str) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asked = json.loads(argument)
-    module, _, name = asked["decoder"].partition(":")
-    Tap(getattr(importlib.import_module(module), name), asked["port"], Path(asked["control"])).serve()
+    decoders = {int(port): _made(decoder) for port, decoder in asked["decoders"].items()}
+    Tap(decoders, asked["port"], Path(asked["control"])).serve()
+
+
+def _made(decoder: str) -> Callable[[], Decoder]:
+    module, _, name = decoder.partition(":")
+    found: Callable[[], Decoder] = getattr(importlib.import_module(module), name)
+    return found

@@ -42,7 +42,7 @@ Server((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
 class FramesCluster:
     """The servers of a lab, one on each host: as much of a service as `nemeses.wire` needs."""
 
-    wire = Wire("clusters.kafka.wire:KafkaDecoder", (PORT,), MESSAGES, tuple(ERRORS), REFUSABLE)
+    wire = Wire({PORT: "clusters.kafka.wire:KafkaDecoder"}, MESSAGES, tuple(ERRORS), REFUSABLE)
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

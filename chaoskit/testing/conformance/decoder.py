@@ -13,22 +13,27 @@ from chaoskit.contract.wire import Decoder, Header, Refusing, Wire
 from chaoskit.testing.conformance.wants import Wants
 
 
-def check_decoder(wire: Wire, requests: Sequence[bytes], responses: Sequence[bytes]) -> None:
-    """Check the decoder of a protocol with the messages of a recorded session.
+def check_decoder(
+    wire: Wire, requests: Sequence[bytes], responses: Sequence[bytes], *, port: int | None = None
+) -> None:
+    """Check a decoder with the messages of a recorded session.
 
     Args:
-        wire: the protocol.
+        wire: the protocols of the system.
         requests: all requests of one connection, each in one piece.
         responses: the responses to all of them, in order; or what else the system sent, if that has names of its own.
+        port: the port of the decoder, if there are several.
 
     Raises:
         AssertionError: lists what is missing.
     """
-    name, _, made = wire.decoder.partition(":")
-    with Wants(f"decoder {wire.decoder}") as wants:
+    if not wire.decoders:
+        raise AssertionError("the protocol has no decoders")
+    decoder = wire.decoders[next(iter(wire.decoders)) if port is None else port]
+    name, _, made = decoder.partition(":")
+    with Wants(f"decoder {decoder}") as wants:
         module = importlib.import_module(name)
         wants.record(wire, "the protocol")
-        wants.that(wire.ports, "it has no ports")
         wants.that(set(wire.refusable) <= {*_answers(wire)}, "`refusable` has names that no response has")
         foreign = _imports(inspect.getsource(module)) - {contract.__name__}
         wants.that(not foreign, f"a tap cannot load what its module imports: {', '.join(sorted(foreign))}")

@@ -111,7 +111,7 @@ def test_names_that_the_protocol_does_not_have_are_refused(keys: dict[str, Any],
     assert unknown(**keys).startswith(why)
 
 
-BOTH_WAYS = Wire("m:D", (1,), ("SEND", "FLOW"), ("SEND_RECEIPT",), named=False)
+BOTH_WAYS = Wire({1: "m:D"}, ("SEND", "FLOW"), ("SEND_RECEIPT",), named=False)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.pulsar.settings import WIRE
 from clusters.pulsar.wire import ANSWERS, MESSAGES, PulsarDecoder
+from clusters.storage.settings import BOOKIE_PORT
 
 BY_CLIENTS = {
     "CONNECT": "00000025000000210802121d0a05342e302e371a0020132a046e6f6e65520a08011001180128013001",
@@ -161,3 +162,14 @@ def test_a_receipt_is_joined_with_what_the_same_producer_sent() -> None:
 def test_other_commands_are_joined_with_nothing() -> None:
     assert joined(PulsarDecoder(), told("MESSAGE"), answers=True) is None
     assert joined(PulsarDecoder(), asked("LOOKUP"), answers=False) is None
+
+
+def test_what_brokers_tell_their_bookies_is_known_by_its_port() -> None:
+    add = frame_of_bookies(bytes([2, 1, 0, 0]) + b"k" * 20 + struct.pack(">qq", 7, 3) + bytes(40))
+    added = frame_of_bookies(bytes([2, 1, 0, 0]) + struct.pack(">iqq", 0, 7, 3))
+
+    check_decoder(WIRE, [add], [added], port=BOOKIE_PORT)
+
+
+def frame_of_bookies(content: bytes) -> bytes:
+    return struct.pack(">i", len(content)) + content

@@ -8,8 +8,8 @@ import pytest
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
-from clusters.rabbitmq.settings import WIRE
-from clusters.rabbitmq.wire import ANSWERS, MESSAGES, RabbitDecoder
+from clusters.rabbitmq.settings import STREAM_PORT, WIRE
+from clusters.rabbitmq.wire import ANSWERS, MESSAGES, AmqpDecoder, StreamDecoder
 
 
 def frame(kind: int, payload: bytes, channel: int = 1) -> bytes:
@@ -62,12 +62,12 @@ def test_the_decoder_is_whole_for_streams() -> None:
     requests = [command(17, bytes(50)), command(2, b"\1" + struct.pack(">IQ", 1, 4) + bytes(700)), command(23, b"")]
     responses = [command(0x8011, bytes(30)), command(3, b"\1" + struct.pack(">IQ", 1, 4)), command(8, bytes(3000))]
 
-    check_decoder(WIRE, requests, responses)
+    check_decoder(WIRE, requests, responses, port=STREAM_PORT)
 
 
 @pytest.mark.parametrize(("told", "frame_max"), [(4096, 4096), (0, 1 << 28)])
 def test_content_is_cut_into_frames_as_was_agreed(told: int, frame_max: int) -> None:
-    decoder = RabbitDecoder()
+    decoder = AmqpDecoder()
     assert decoder.length(tune_ok(told)[:12]) is None
     assert decoder.length(tune_ok(told)) == len(tune_ok(told))
     whole = publish(200_000, frame_max=frame_max)
@@ -91,7 +91,7 @@ def test_content_is_cut_into_frames_as_was_agreed(told: int, frame_max: int) -> 
     ],
 )
 def test_a_request_of_amqp_has_its_name_and_tag(message: bytes, header: Header | None) -> None:
-    assert RabbitDecoder().request(message) == header
+    assert AmqpDecoder().request(message) == header
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_request_of_amqp_has_its_name_and_tag(message: bytes, header: Header |
     ],
 )
 def test_a_response_of_amqp_has_its_name_and_tag(message: bytes, header: Header | None) -> None:
-    assert RabbitDecoder().response(message) == header
+    assert AmqpDecoder().response(message) == header
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_response_of_amqp_has_its_name_and_tag(message: bytes, header: Header 
     ],
 )
 def test_a_command_of_streams_has_its_name_and_correlation(message: bytes, header: Header | None) -> None:
-    assert RabbitDecoder().request(message) == RabbitDecoder().response(message) == header
+    assert StreamDecoder().request(message) == StreamDecoder().response(message) == header
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_command_of_streams_has_its_name_and_correlation(message: bytes, heade
 )  # fmt: skip
 def test_what_is_no_frame_is_told(begin: bytes) -> None:
     with pytest.raises(ValueError, match=r"^a (frame|method) of "):
-        RabbitDecoder().length(begin[: RabbitDecoder.head])
+        AmqpDecoder().length(begin[: AmqpDecoder.head])
 
 
 def test_names_are_there_once() -> None:
