@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 _SIZE = struct.Struct(">i")
@@ -94,6 +94,19 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
     return value | byte << shift, at + 1
 
 
+def as_varint(value: int) -> bytes:
+    """Return a number that is not negative as protobuf writes it.
+
+    >>> as_varint(300).hex(), varint(as_varint(300), 0)
+    ('ac02', (300, 2))
+    """
+    written = bytearray()
+    while value >= 0x80:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*written, value])
+
+
 @runtime_checkable
 class Pairing(Protocol):
     """Optional power of a decoder: join responses with their requests."""
@@ -115,7 +128,8 @@ class Refusing(Protocol):
     """Optional power of a decoder: put errors into responses."""
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        """Return a whole response with an error in it, which is one of `Wire.errors`.
+        """Return a whole response with an error in it, or another one in its place that tells it: one of those in
+        `Wire.refusable`.
 
         Raises:
             ValueError: the response is not as expected.
@@ -132,16 +146,15 @@ class Wire:
         messages: the names of all that is sent to the system.
         answers: the names of all that the system sends; empty: each has the name of its request.
         named: whether clients give themselves names.
-        errors: the names of the errors that a response may have.
-        refusable: the names of the responses that may be made errors; a decoder of them is `Refusing`.
+        refusable: by the name of each response that may be made an error, the names of the errors; all decoders are
+            then `Refusing`.
     """
 
     decoders: Mapping[int, str]
     messages: Sequence[str]
     answers: Sequence[str] = ()
     named: bool = True
-    errors: Sequence[str] = ()
-    refusable: Sequence[str] = ()
+    refusable: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @runtime_checkable

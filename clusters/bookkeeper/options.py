@@ -8,7 +8,7 @@ from chaoskit.contract.wire import Wire
 from clusters.bookkeeper import wire
 from clusters.storage.settings import BOOKIE_PORT, StorageOptions
 
-WIRE = Wire({BOOKIE_PORT: wire.DECODER}, wire.MESSAGES, named=False)
+WIRE = Wire({BOOKIE_PORT: wire.DECODER}, wire.MESSAGES, named=False, refusable=wire.REFUSABLE)
 
 
 class BookKeeperOptions(StorageOptions):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
-from chaoskit.contract.wire import Header, SizePrefixed, varint
+from chaoskit.contract.wire import Header, SizePrefixed, as_varint, varint
 
 DECODER = "clusters.bookkeeper.wire:BookieDecoder"
 
@@ -26,6 +26,20 @@ _OLD = ("ADD_ENTRY", "READ_ENTRY", "AUTH", "READ_LAC", "WRITE_LAC", "GET_BOOKIE_
 _ASKED_ENTRY = {"ADD_ENTRY": 36, "READ_ENTRY": 16, "BATCH_READ_ENTRY": 16}
 _TOLD_ENTRY = dict.fromkeys(_ASKED_ENTRY, 20)
 """Where older versions have the id of the entry."""
+
+_ERRORS = {
+    "EBADREQ": (404, 100), "EIO": (501, 101), "EUA": (502, 102), "EFENCED": (504, 104), "EREADONLY": (505, 105),
+    "ETOOMANYREQUESTS": (506, 106),
+}  # fmt: skip
+"""Codes of errors in version 3, and in older ones."""
+
+REFUSABLE = dict.fromkeys(("ADD_ENTRY", "READ_ENTRY"), tuple(_ERRORS))
+"""See `chaoskit.contract.wire.Wire`."""
+
+_STATUS_FIELD = 0x10
+"""The first byte of the status of a response of version 3, which follows its header."""
+
+_OLD_STATUS = struct.Struct(">8xi")
 
 _OLD_VERSION_MAX = 2
 _HEADER_FIELD = 0x0A
@@ -58,6 +72,17 @@ class BookieDecoder(SizePrefixed):
             return header.correlation
         at = (_TOLD_ENTRY if answers else _ASKED_ENTRY).get(header.message, len(head))
         return (header.message, head[at - _ENTRY.size : at + _ENTRY.size]) if at < len(head) else None
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        code, old_code = _ERRORS[error]
+        if response[_BEGIN] != _HEADER_FIELD:
+            return response[:8] + struct.pack(">i", old_code) + response[_OLD_STATUS.size :]
+        at = _BEGIN + 2 + response[_BEGIN + 1]
+        if response[at : at + 1] != bytes([_STATUS_FIELD]):
+            raise ValueError("a response without a status behind its header")
+        _, end = varint(response, at + 1)
+        changed = response[_BEGIN : at + 1] + as_varint(code) + response[end:]
+        return struct.pack(">i", len(changed)) + changed
 
 
 def _header(head: bytes, entries: dict[str, int]) -> Header | None:

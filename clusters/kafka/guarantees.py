@@ -20,6 +20,7 @@ from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.feed_guarantees import FEED_RULES
+from clusters.kafka.given_up import GIVEN_UP
 from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.retention import deletes, offsets_expire
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
@@ -207,6 +208,7 @@ RULES = (
         "kafka/retries-reordered:one-in-flight",
         anywhere=True,
     ),
+    GIVEN_UP,
     LATE_END,
     Rule(
         "kafka.read-uncommitted",

@@ -23,7 +23,6 @@ CONTROLLER_PORT = 9093
 WIRE = Wire(
     decoders=dict.fromkeys((BROKER_PORT, CONTROLLER_PORT), "clusters.kafka.wire:KafkaDecoder"),
     messages=wire.MESSAGES,
-    errors=tuple(wire.ERRORS),
     refusable=wire.REFUSABLE,
 )
 

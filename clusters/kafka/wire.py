@@ -54,8 +54,8 @@ are flexible (with tagged fields)."""
 
 _PRODUCE_FLEXIBLE, _PRODUCE_TIMES, _PRODUCE_STARTS, _PRODUCE_RECORD_ERRORS, _PRODUCE_TOPIC_IDS = 9, 2, 5, 8, 13
 
-REFUSABLE = ("Produce", *_TOP_LEVEL)
-"""Requests whose responses can be made errors."""
+REFUSABLE = dict.fromkeys(("Produce", *_TOP_LEVEL), tuple(ERRORS))
+"""See `chaoskit.contract.wire.Wire`."""
 
 _REQUEST = struct.Struct(">4xhhih")
 _CORRELATION = struct.Struct(">4xi")
@@ -100,7 +100,10 @@ class KafkaDecoder(SizePrefixed):
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
         changed = bytearray(response)
-        for at in _error_codes(header, response):
+        codes = _error_codes(header, response)
+        if not codes:
+            raise ValueError("a response about no partition")
+        for at in codes:
             struct.pack_into(">h", changed, at, ERRORS[error])
         return bytes(changed)
 

@@ -13,7 +13,7 @@ from clusters.common.properties import Scalar, is_true, setting, text
 from clusters.mosquitto import wire
 
 PORT = 1883
-WIRE = Wire({PORT: "clusters.mosquitto.wire:MqttDecoder"}, wire.MESSAGES, wire.ANSWERS)
+WIRE = Wire({PORT: "clusters.mosquitto.wire:MqttDecoder"}, wire.MESSAGES, wire.ANSWERS, refusable=wire.REFUSABLE)
 CONF = "/etc/chaoskit-mosquitto/mosquitto.conf"
 DATA_FOLDER = "mosquitto"
 """Mosquitto's folder on the data disk."""

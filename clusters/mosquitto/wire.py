@@ -19,6 +19,15 @@ _OF_CLIENT = {"CONNECT", "SUBSCRIBE", "UNSUBSCRIBE", "PINGREQ"}
 MESSAGES = tuple(name for name in _NAMES if name not in _OF_BROKER)
 ANSWERS = tuple(name for name in _NAMES if name not in _OF_CLIENT)
 
+_ERRORS = {
+    "UNSPECIFIED_ERROR": 0x80, "IMPLEMENTATION_SPECIFIC_ERROR": 0x83, "NOT_AUTHORIZED": 0x87,
+    "PACKET_IDENTIFIER_IN_USE": 0x91, "QUOTA_EXCEEDED": 0x97,
+}  # fmt: skip
+"""Reason codes of MQTT 5."""
+
+REFUSABLE = dict.fromkeys(("PUBACK", "PUBREC"), tuple(_ERRORS))
+"""See `chaoskit.contract.wire.Wire`; not on connections of MQTT 3.1.1, which has no reason codes."""
+
 _CONNECT = 1
 _WITH_IDENTIFIER = {
     "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE", "SUBACK", "UNSUBSCRIBE", "UNSUBACK",
@@ -36,6 +45,7 @@ class MqttDecoder:
 
     def __init__(self) -> None:
         self._client = ""
+        self._version = 0
 
     def length(self, begin: bytes) -> int | None:
         if not begin:
@@ -48,7 +58,7 @@ class MqttDecoder:
         if begin[0] >> 4 == _CONNECT:
             if len(begin) < min(at + size, self.head):
                 return None
-            self._client = _client_identifier(begin[at:])
+            self._version, self._client = _connecting(begin[at:])
         return at + size
 
     def request(self, head: bytes) -> Header | None:
@@ -61,6 +71,12 @@ class MqttDecoder:
         """See `chaoskit.contract.wire.Pairing`; clients and brokers number what they publish each for themselves."""
         pairs = header.message in (("PUBACK", "PUBREC") if answers else ("PUBLISH",))
         return header.correlation if pairs and header.correlation else None
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        """Put a reason code behind the packet identifier."""
+        if self._version < _FIVE:
+            raise ValueError("only MQTT 5 has reason codes")
+        return bytes([response[0], 3]) + header.correlation.to_bytes(2, "big") + bytes([_ERRORS[error]])
 
     def _header(self, head: bytes, others: set[str]) -> Header | None:
         name = _NAMES[(head[0] >> 4) - 1]
@@ -90,12 +106,12 @@ def _number(content: bytes, at: int) -> int:
     return int.from_bytes(content[at : at + 2], "big")
 
 
-def _client_identifier(body: bytes) -> str:
-    """Return the client identifier in what follows the fixed header of a CONNECT."""
+def _connecting(body: bytes) -> tuple[int, str]:
+    """Return the version of the protocol and the client identifier in what follows the fixed header of a CONNECT."""
     at = 2 + _number(body, 0)
     version = body[at] if len(body) > at else 0
     at += 2 + _KEEP_ALIVE_BYTES
     if version >= _FIVE:
         size, at = _variable(body, at)
         at += size or 0
-    return body[at + 2 : at + 2 + _number(body, at)].decode(errors="replace")
+    return version, body[at + 2 : at + 2 + _number(body, at)].decode(errors="replace")

@@ -27,6 +27,7 @@ WIRE = Wire(
     messages=(*wire.MESSAGES, *bookies.MESSAGES),
     answers=(*wire.ANSWERS, *bookies.MESSAGES),
     named=False,
+    refusable={**wire.REFUSABLE, **bookies.REFUSABLE},
 )
 """Of its brokers, and of its bookies."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
-from chaoskit.contract.wire import Header, SizePrefixed, varint
+from chaoskit.contract.wire import Header, SizePrefixed, as_varint, varint
 
 _BY_CLIENTS = {
     2: ("CONNECT",), 4: ("SUBSCRIBE", 5), 5: ("PRODUCER", 3), 6: ("SEND", 2), 10: ("ACK", 8), 11: ("FLOW",),
@@ -52,6 +52,20 @@ _OF_A_SEND, _PRODUCER = {"SEND": 6, "SEND_RECEIPT": 7, "SEND_ERROR": 8}, 1
 MESSAGES = tuple(name for name, _ in _REQUESTS.values())
 ANSWERS = tuple(name for name, _ in _ANSWERS.values())
 
+_ERRORS = {
+    "MetadataError": 1, "PersistenceError": 2, "AuthorizationError": 4, "ServiceNotReady": 6,
+    "ProducerBlockedQuotaExceededError": 7, "ProducerBlockedQuotaExceededException": 8, "ChecksumError": 9,
+    "TopicNotFound": 11, "TopicTerminatedError": 15, "InvalidTxnStatus": 21, "NotAllowedError": 22,
+    "TransactionConflict": 23, "TransactionNotFound": 24, "ProducerFenced": 25,
+}  # fmt: skip
+"""Codes of errors (`ServerError`) that a send may have."""
+
+REFUSABLE = {"SEND_RECEIPT": tuple(_ERRORS)}
+"""See `chaoskit.contract.wire.Wire`; a `SEND_ERROR` takes the place of the receipt."""
+
+_SEND_ERROR = 8
+_REASON = b"chaoskit"
+
 _COMMAND = struct.Struct(">4xi")
 _TYPE = 1
 _COMMAND_BYTES_MIN = 2
@@ -87,6 +101,15 @@ class PulsarDecoder(SizePrefixed):
         if header.message not in _OF_A_SEND:
             return None
         return _number(head, _end(head), (_OF_A_SEND[header.message], _PRODUCER)), header.correlation
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        producer = _number(response, _end(response), (_OF_A_SEND[header.message], _PRODUCER))
+        told = b"".join([
+            b"\x08", as_varint(producer), b"\x10", as_varint(header.correlation % (1 << 64)),
+            b"\x18", as_varint(_ERRORS[error]), b"\x22", as_varint(len(_REASON)), _REASON,
+        ])  # fmt: skip
+        command = b"".join([b"\x08", as_varint(_SEND_ERROR), b"\x42", as_varint(len(told)), told])
+        return struct.pack(">ii", 4 + len(command), len(command)) + command
 
 
 def _header(head: bytes, commands: dict[int, tuple[str, tuple[int, ...]]]) -> Header | None:

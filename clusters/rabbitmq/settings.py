@@ -24,6 +24,7 @@ WIRE = Wire(
     messages=wire.MESSAGES,
     answers=wire.ANSWERS,
     named=False,
+    refusable=wire.REFUSABLE,
 )
 
 

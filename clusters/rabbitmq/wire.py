@@ -57,6 +57,11 @@ def _by_number(methods: dict[str, dict[int, str]]) -> dict[tuple[int, int], str]
     }
 
 
+_STREAM_ERRORS = {"STREAM_NOT_AVAILABLE": 6, "INTERNAL_ERROR": 15, "ACCESS_REFUSED": 16, "PUBLISHER_DOES_NOT_EXIST": 18}
+
+REFUSABLE = {"basic.ack": ("nack",), "PublishConfirm": tuple(_STREAM_ERRORS)}
+"""See `chaoskit.contract.wire.Wire`; a `basic.nack` or a `PublishError` takes the place of the confirm."""
+
 _REQUESTS, _RESPONSES = _by_number(_SENT), _by_number(_ANSWERED)
 MESSAGES = (*_REQUESTS.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_SERVER))
 ANSWERS = (*_RESPONSES.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_CLIENT))
@@ -80,6 +85,7 @@ _TAGGED = {(60, 71), (60, 80), (60, 90), (60, 120)}
 """Methods that begin with a delivery tag."""
 
 _DELIVER = (60, 60)
+_NACK = (60, 120)
 
 
 class AmqpDecoder:
@@ -109,6 +115,10 @@ class AmqpDecoder:
 
     def response(self, head: bytes) -> Header | None:
         return self._header(head, _RESPONSES)
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        """Make an ack a nack: a tag and `multiple` are in the same places, `requeue` is another bit."""
+        return response[: _FRAME.size] + _METHOD_IDS.pack(*_NACK) + response[_FRAME.size + _METHOD_IDS.size :]
 
     def _of_method(self, begin: bytes, whole: int) -> int | None:
         if len(begin) < _FRAME.size + _METHOD_IDS.size:
@@ -162,6 +172,7 @@ _COMMAND = struct.Struct(">4xHH")
 _RESPONSE_BIT = 0x8000
 _PUBLISHING_ID = struct.Struct(">13xQ")
 _CORRELATION = struct.Struct(">8xI")
+_CONFIRM = struct.Struct(">8xBI")
 _BY_PUBLISHING_ID = {"Publish", "PublishConfirm", "PublishError"}
 _WITHOUT_CORRELATION = {"Deliver", "Credit", "StoreOffset", "MetadataUpdate", "Tune", "Heartbeat"}
 
@@ -177,6 +188,15 @@ class StreamDecoder(SizePrefixed):
 
     def response(self, head: bytes) -> Header | None:
         return self._header(head)
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        """Make a confirm an error, which has a code behind each publishing id."""
+        publisher, count = _CONFIRM.unpack_from(response)
+        ids = struct.unpack_from(f">{count}Q", response, _CONFIRM.size)
+        told = b"".join(struct.pack(">QH", each, _STREAM_ERRORS[error]) for each in ids)
+        key = _STREAM_COMMANDS.index("PublishError") + 1
+        content = struct.pack(">HHBI", key, header.version, publisher, count) + told
+        return struct.pack(">I", len(content)) + content
 
     @staticmethod
     def _header(head: bytes) -> Header | None:

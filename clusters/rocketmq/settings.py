@@ -28,6 +28,7 @@ WIRE = Wire(
     ),
     messages=wire.MESSAGES,
     named=False,
+    refusable=wire.REFUSABLE,
 )
 """What proxies are asked does not pass a tap."""
 

@@ -65,6 +65,21 @@ _NAMES = {int(code): name for code, _, name in (each.partition(":") for each in 
 
 MESSAGES = tuple(_NAMES.values())
 
+_ERRORS = {
+    "SYSTEM_ERROR": 1, "SYSTEM_BUSY": 2, "FLUSH_DISK_TIMEOUT": 10, "SLAVE_NOT_AVAILABLE": 11, "FLUSH_SLAVE_TIMEOUT": 12,
+    "MESSAGE_ILLEGAL": 13, "SERVICE_NOT_AVAILABLE": 14, "NO_PERMISSION": 16, "TOPIC_NOT_EXIST": 17,
+}  # fmt: skip
+"""Codes of errors, as in `ResponseCode`."""
+
+REFUSABLE = dict.fromkeys(
+    (
+        "SEND_MESSAGE", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET",
+        "ACK_MESSAGE", "CHANGE_MESSAGE_INVISIBLETIME", "END_TRANSACTION", "LOCK_BATCH_MQ",
+    ),
+    tuple(_ERRORS),
+)  # fmt: skip
+"""See `chaoskit.contract.wire.Wire`."""
+
 _HEADER = struct.Struct(">4xBBH")
 """The type of a header, and the three bytes of its length."""
 
@@ -134,6 +149,20 @@ class RemotingDecoder(SizePrefixed):
         """See `chaoskit.contract.wire.Pairing`; what a server asks has numbers of its own."""
         is_response = bool(_numbers(head)[1] & _RESPONSE)
         return header.correlation if is_response == answers else None
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        kind, size = _header(response)
+        if kind == _BINARY:
+            return response[: _HEADER.size] + struct.pack(">h", _ERRORS[error]) + response[_HEADER.size + 2 :]
+        found = _FIELD.match(response, _HEADER.size, _HEADER.size + size)
+        while found and found[1] != b"code":
+            found = _FIELD.match(response, found.end(), _HEADER.size + size)
+        if found is None:
+            raise ValueError("a header without a code")
+        code = str(_ERRORS[error]).encode()
+        changed = response[_HEADER.size : found.start(2)] + code + response[found.end(2) :]
+        size += len(code) - len(found[2])
+        return struct.pack(">IBBH", len(changed) + 4, kind, size >> 16, size & 0xFFFF) + changed
 
     def _remember(self, header: Header) -> None:
         """Forget the oldest request if there are too many that have no answer yet."""

@@ -208,12 +208,17 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
         argument = str(parameters.argument)
         raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
     if parameters.action == rules.ERROR:
-        if parameters.argument not in wire.errors:
-            argument = str(parameters.argument)
-            raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, wire.errors)}")
+        argument, known = (
+            str(parameters.argument),
+            sorted({each for errors in wire.refusable.values() for each in errors}),
+        )
+        if known and argument not in known:
+            raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, known)}")
         if parameters.message not in wire.refusable:
             others = ", ".join(wire.refusable) or "none of this protocol"
             raise BadInput(f"then: error: not with {parameters.message}, but with: {others}")
+        if argument not in (errors := wire.refusable[parameters.message]):
+            raise BadInput(f"then: error: {parameters.message} has no {argument!r}; {nearest(argument, errors)}")
 
 
 def _meant(wire: Wire, parameters: WireParameters) -> str:

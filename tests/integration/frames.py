@@ -14,7 +14,7 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.contract.wire import Wire
-from clusters.kafka.wire import ERRORS, MESSAGES, REFUSABLE
+from clusters.kafka.wire import MESSAGES, REFUSABLE
 
 PORT = 9092
 SERVICE = "frames"
@@ -42,7 +42,7 @@ Server((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
 class FramesCluster:
     """The servers of a lab, one on each host: as much of a service as `nemeses.wire` needs."""
 
-    wire = Wire({PORT: "clusters.kafka.wire:KafkaDecoder"}, MESSAGES, tuple(ERRORS), REFUSABLE)
+    wire = Wire({PORT: "clusters.kafka.wire:KafkaDecoder"}, MESSAGES, refusable=REFUSABLE)
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

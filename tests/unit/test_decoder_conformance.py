@@ -41,7 +41,7 @@ class Guessing(Lines):
         return self._asked.pop()
 
 
-WIRE = Wire({7: f"{__name__}:Guessing"}, ("a", "c"), refusable=("b",))
+WIRE = Wire({7: f"{__name__}:Guessing"}, ("a", "c"), refusable={"b": ("e",)})
 
 
 def test_everything_that_is_wrong_is_told() -> None:
@@ -61,7 +61,7 @@ def test_everything_that_is_wrong_is_told() -> None:
 
 def test_what_is_right_is_not_told() -> None:
     with pytest.raises(AssertionError) as told:
-        check_decoder(replace(WIRE, decoders={7: f"{__name__}:Lines"}, messages=("a", "b"), refusable=()), *SESSION)
+        check_decoder(replace(WIRE, decoders={7: f"{__name__}:Lines"}, messages=("a", "b"), refusable={}), *SESSION)
 
     assert str(told.value).count("\n") == 1, "only that its module imports what tests need"
 
@@ -74,7 +74,7 @@ class Answering(Lines):
 
 
 def test_answers_with_names_of_their_own_need_not_have_those_of_requests() -> None:
-    own = replace(WIRE, decoders={7: f"{__name__}:Answering"}, messages=("a", "b"), answers=("A",), refusable=())
+    own = replace(WIRE, decoders={7: f"{__name__}:Answering"}, messages=("a", "b"), answers=("A",), refusable={})
 
     with pytest.raises(AssertionError) as told:
         check_decoder(own, *SESSION)

@@ -42,6 +42,8 @@ def check_decoder(
         with wants.step("lengths"):
             for message in (*requests, *responses):
                 _check_length(make(), message, wants)
+        with wants.step("refusals"):
+            _check_refused(wire, make(), (requests, responses), wants)
         with wants.step("headers"):
             _check_headers(wire, make(), (requests, responses), wants)
 
@@ -67,6 +69,27 @@ def _check_length(decoder: Decoder, message: bytes, wants: Wants) -> None:
         told[min(decoder.head, len(message))] is not None,
         f"{decoder.head} bytes (`head`) do not tell a message's length",
     )
+
+
+def _check_refused(
+    wire: Wire, decoder: Decoder, session: tuple[Sequence[bytes], Sequence[bytes]], wants: Wants
+) -> None:
+    """Check that each response that can be made an error is then another one, and a whole message, where its
+    decoder can do it."""
+    for request in session[0]:
+        decoder.length(request)
+        decoder.request(request[: decoder.head])
+    for response in session[1]:
+        header = decoder.response(response[: decoder.head])
+        if header is None or not isinstance(decoder, Refusing):
+            continue
+        for error in wire.refusable.get(header.message, ()):
+            try:
+                changed = decoder.refused(header, response, error)
+            except ValueError:
+                continue
+            wants.that(changed != response, f"{header.message} stays as it is with the error {error}")
+            wants.that(decoder.length(changed) == len(changed), f"{header.message} with the error {error} is not whole")
 
 
 def _check_headers(

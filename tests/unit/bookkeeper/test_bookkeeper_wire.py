@@ -180,3 +180,24 @@ def test_answers_are_joined_with_their_requests() -> None:
 def test_an_entry_of_another_ledger_is_another_one() -> None:
     other = old_add(5).replace(struct.pack(">qq", 7, 5), struct.pack(">qq", 8, 5))
     assert joined(BookieDecoder(), other, answers=False) != joined(BookieDecoder(), old_added(5), answers=True)
+
+
+@pytest.mark.parametrize(
+    ("message", "changed"),
+    [
+        ("000000140a070803100218ac021000aa0606080010011802", "000000150a070803100218ac0210f503aa0606080010011802"),
+        ("00000018020100000000000000000000000000010000000000000002",
+         "00000018020100000000006500000000000000010000000000000002"),
+    ],
+)  # fmt: skip
+def test_an_answer_becomes_an_error(message: str, changed: str) -> None:
+    whole = bytes.fromhex(message)
+    header = BookieDecoder().response(whole)
+    assert header is not None
+
+    assert BookieDecoder().refused(header, whole, "EIO").hex() == changed
+
+
+def test_an_answer_without_a_status_becomes_none() -> None:
+    with pytest.raises(ValueError, match="without a status"):
+        BookieDecoder().refused(Header("ADD_ENTRY", 300, version=3), new("ADD_ENTRY", 300, b"\xaa\x06\0"), "EIO")

@@ -17,6 +17,7 @@ from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resends, Transactions
 from checkers.subscription.subscriptions import SubscriptionChecker
 from clusters.common.effects import hosts_down_together
+from clusters.kafka.given_up import GIVEN_UP
 from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.settings import KafkaOptions
 
@@ -314,3 +315,24 @@ def test_a_late_end_ends_the_next_transaction_where_they_share_an_epoch(
 ) -> None:
     declared = replace(_declared(**cluster), traits=traits)
     assert bool(LATE_END.applies(declared, effects)) == allowed
+
+
+@pytest.mark.parametrize(
+    ("cluster", "producer", "lasted_s", "allowed"),
+    [
+        ({}, {}, 31, True),
+        ({}, {}, 29, False),
+        ({}, {"message.timeout.ms": 4000}, 5, True),
+        ({}, {"delivery.timeout.ms": None}, 299, False),
+        ({}, {"delivery.timeout.ms": 0}, 1000, False),
+        ({}, {"enable.idempotence": False}, 31, False),
+        ({"clients": "java"}, {}, 31, False),
+    ],
+    ids=["longer", "shorter", "own timeout", "librdkafka's timeout", "never", "not idempotent", "own client"],
+)
+def test_sends_are_given_up_if_a_fault_outlasts_their_timeout(
+    cluster: dict[str, Any], producer: dict[str, Any], lasted_s: int, allowed: bool
+) -> None:
+    outage = effect("partition", "n1", start_s=10, healed_s=10 + lasted_s)
+
+    assert bool(GIVEN_UP.applies(_declared(producer=producer, **cluster), [outage])) == allowed

@@ -125,3 +125,8 @@ def test_what_can_be_refused_is_a_message_and_errors_differ() -> None:
     assert set(REFUSABLE) < set(MESSAGES)
     assert len(set(ERRORS.values())) == len(ERRORS)
     assert len(set(MESSAGES)) == 93
+
+
+def test_a_response_about_no_partition_has_no_place_for_an_error() -> None:
+    with pytest.raises(ValueError, match="about no partition"):
+        refused("Produce", 8, bytes(8))

@@ -111,3 +111,21 @@ def test_what_a_client_publishes_is_joined_with_the_first_answer() -> None:
 def test_what_a_broker_publishes_is_joined_with_nothing() -> None:
     assert joined(MqttDecoder(), publish(7, 20), answers=True) is None
     assert joined(MqttDecoder(), acked(4, 7), answers=False) is None
+
+
+@pytest.mark.parametrize(("kind", "name"), [(4, "PUBACK"), (5, "PUBREC")])
+@pytest.mark.parametrize("response", [b"", b"\0", b"\0\0"])
+def test_an_acknowledgement_of_mqtt_5_becomes_an_error(kind: int, name: str, response: bytes) -> None:
+    decoder = MqttDecoder()
+    decoder.length(connect("c", version=5))
+    whole = packet(kind, struct.pack(">H", 9) + response)
+
+    assert decoder.refused(Header(name, 9, "c"), whole, "QUOTA_EXCEEDED") == packet(kind, b"\0\x09\x97")
+
+
+def test_an_acknowledgement_of_mqtt_3_stays() -> None:
+    decoder = MqttDecoder()
+    decoder.length(connect("c"))
+
+    with pytest.raises(ValueError, match="only MQTT 5 has reason codes"):
+        decoder.refused(Header("PUBACK", 9, "c"), acked(4, 9), "QUOTA_EXCEEDED")

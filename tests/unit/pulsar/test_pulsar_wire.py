@@ -173,3 +173,13 @@ def test_what_brokers_tell_their_bookies_is_known_by_its_port() -> None:
 
 def frame_of_bookies(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
+
+
+def test_a_receipt_becomes_an_error() -> None:
+    header = PulsarDecoder().response(told("SEND_RECEIPT"))
+    assert header is not None
+    changed = PulsarDecoder().refused(header, told("SEND_RECEIPT"), "PersistenceError")
+
+    assert PulsarDecoder().length(changed) == len(changed)
+    assert PulsarDecoder().response(changed) == Header("SEND_ERROR", 5_000_000_000)
+    assert changed[8:].hex() == "080842140803" + "1080e497d012" + "1802" + "2208" + b"chaoskit".hex()

@@ -231,3 +231,33 @@ def test_answers_are_joined_with_requests_of_the_same_side() -> None:
     assert joined(command(SEND, 5), answers=False) == joined(command(0, 5, RESPONSE), answers=True) == 5
     assert joined(command(CHECK, 5, ONE_WAY), answers=True) is None
     assert joined(command(0, 5, RESPONSE), answers=False) is None
+
+
+def answering(response: bytes) -> tuple[Header, RemotingDecoder]:
+    decoder = RemotingDecoder()
+    decoder.request(command(SEND, 41))
+    header = decoder.response(response)
+    assert header is not None
+    return header, decoder
+
+
+@pytest.mark.parametrize("real", REAL_RESPONSES)
+def test_an_answer_becomes_an_error(real: str) -> None:
+    response = bytes.fromhex(real)
+    header, decoder = answering(response)
+    changed = decoder.refused(header, response, "FLUSH_DISK_TIMEOUT")
+
+    assert decoder.length(changed) == len(changed)
+    assert changed[8:] in {
+        response[8:].replace(b'{"code":0', b'{"code":10', 1),
+        b"\0\x0a" + response[10:],
+    }
+
+
+def test_only_the_code_of_a_header_becomes_an_error() -> None:
+    response = as_json({"extFields": {"code": "0"}, "code": 0, "flag": RESPONSE, "opaque": 41}, b'{"code":0}')
+    header, decoder = answering(response)
+
+    assert decoder.refused(header, response, "SYSTEM_BUSY") == as_json(
+        {"extFields": {"code": "0"}, "code": 2, "flag": RESPONSE, "opaque": 41}, b'{"code":0}'
+    )
