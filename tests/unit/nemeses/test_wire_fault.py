@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,3 +162,12 @@ def test_only_hosts_that_a_fault_may_concern_get_a_tap(on: Any, hosts: set[str])
 
 def test_a_run_without_such_a_fault_has_none() -> None:
     assert preceded(planned(inject="kill", message=None, then=None)) == {}
+
+
+def test_an_answer_is_made_an_error_that_it_can_have() -> None:
+    refusable = {"SEND_RECEIPT": ("PersistenceError",), "ADD_ENTRY": ("EIO",)}
+    wire = replace(BOTH_WAYS, answers=(*refusable,), refusable=refusable)
+    check_names(wire, WireParameters(message="ADD_ENTRY", of="response", then="error EIO"))
+
+    with pytest.raises(BadInput, match="then: error: SEND_RECEIPT has no 'EIO'; Known: PersistenceError"):
+        check_names(wire, WireParameters(message="SEND_RECEIPT", of="response", then="error EIO"))
