@@ -39,7 +39,8 @@ REFUSABLE = dict.fromkeys(("ADD_ENTRY", "READ_ENTRY"), tuple(_ERRORS))
 _STATUS_FIELD = 0x10
 """The first byte of the status of a response of version 3, which follows its header."""
 
-_OLD_STATUS = struct.Struct(">8xi")
+_OLD_STATUS = struct.Struct(">i")
+_OLD_STATUS_AT = 8
 
 _OLD_VERSION_MAX = 2
 _HEADER_FIELD = 0x0A
@@ -76,7 +77,8 @@ class BookieDecoder(SizePrefixed):
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
         code, old_code = _ERRORS[error]
         if response[_BEGIN] != _HEADER_FIELD:
-            return response[:8] + struct.pack(">i", old_code) + response[_OLD_STATUS.size :]
+            behind = response[_OLD_STATUS_AT + _OLD_STATUS.size :]
+            return response[:_OLD_STATUS_AT] + _OLD_STATUS.pack(old_code) + behind
         at = _BEGIN + 2 + response[_BEGIN + 1]
         if response[at : at + 1] != bytes([_STATUS_FIELD]):
             raise ValueError("a response without a status behind its header")

@@ -208,10 +208,8 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
         argument = str(parameters.argument)
         raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
     if parameters.action == rules.ERROR:
-        argument, known = (
-            str(parameters.argument),
-            sorted({each for errors in wire.refusable.values() for each in errors}),
-        )
+        argument = str(parameters.argument)
+        known = sorted({each for errors in wire.refusable.values() for each in errors})
         if known and argument not in known:
             raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, known)}")
         if parameters.message not in wire.refusable:
