@@ -97,7 +97,27 @@ def _not_isolated(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _chunks_resent(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not resolve_producer(declared.producer).get("chunking_enabled") or not disturbed(effects):
+        return ""
+    return (
+        "chunking_enabled=true: after a reconnection the client sends chunks again that the topic has, and consumers "
+        "discard a message whose chunks do not follow each other"
+    )
+
+
 RULES = (
+    Rule(
+        "pulsar.chunks-resent",
+        ("lost",),
+        _chunks_resent,
+        "send messages that fit into one entry, and set chunking_enabled: false",
+        "apache/pulsar-client-cpp, pull request 587; apache/pulsar, pull request 21070",
+        "pulsar/chunks:lost-chunk",
+        "pulsar/chunks:whole",
+        anywhere=True,
+        known="https://github.com/apache/pulsar-client-cpp/pull/587",
+    ),
     Rule(
         "pulsar.not-isolated",
         CYCLES,

@@ -83,6 +83,7 @@ class PulsarProducer:
     ) -> None:
         self._client = connect(connection, **client)
         self._settings = resolve_producer(settings)
+        self._chunked = bool(self._settings.get("chunking_enabled"))
         self._pending_max = int(self._settings.get(_PENDING, 1000))
         self._completed = completed
         self._producers: dict[Route, pulsar.Producer] = {}
@@ -152,6 +153,8 @@ class PulsarProducer:
         if result == pulsar.Result.Ok:
             if message_id.entry_id() < 0:  # a duplicate that the broker dropped
                 self._completed(token, OK, DUPLICATE, None)
+            elif self._chunked:  # the position may be that of a chunk that was sent again
+                self._completed(token, OK, None, None)
             else:
                 position = pack(message_id.ledger_id(), message_id.entry_id(), message_id.batch_index())
                 self._completed(token, OK, None, position)

@@ -14,6 +14,7 @@ from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resend, Resends, Subscription
 from checkers.log.logs import LogChecker
 from checkers.subscription.groups import GroupChecker
+from clusters.pulsar.guarantees import RULES
 from clusters.pulsar.settings import PulsarOptions
 
 
@@ -251,3 +252,21 @@ def test_what_subscriptions_promise(given: dict[str, Any], effects: list[Effect]
     found = guarantees(_declared(grouped=True, **given), effects)
 
     assert {name for name in SUBSCRIBED if found[name].allowed} == allowed
+
+
+@pytest.mark.parametrize(
+    ("producer", "effects", "allowed"),
+    [
+        ({"chunking_enabled": True}, [effect("pause", "n1")], True),
+        ({"chunking_enabled": True}, [], False),
+        ({"chunking_enabled": False}, [effect("pause", "n1")], False),
+        ({}, [effect("pause", "n1")], False),
+    ],
+    ids=["chunks", "no fault", "whole messages", "default"],
+)
+def test_a_message_of_chunks_may_be_received_by_nobody(
+    producer: dict[str, Any], effects: list[Effect], allowed: bool
+) -> None:
+    (rule,) = [each for each in RULES if each.id == "pulsar.chunks-resent"]
+    assert rule.known
+    assert bool(rule.applies(_declared(batches=False, producer=producer), effects)) == allowed

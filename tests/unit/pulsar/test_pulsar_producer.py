@@ -231,3 +231,14 @@ def test_every_send_completes_once_for_a_cluster_that_does_not_exist() -> None:
     producer.close(0)
 
     assert [(token, outcome) for token, outcome, *_ in seen] == [(42, FAIL)]
+
+
+def test_a_message_of_chunks_is_acknowledged_without_a_position(client: FakeClient) -> None:
+    seen: list[Completion] = []
+    producer = _producer(seen, chunking_enabled=True, batching_enabled=False)
+    producer.send("log-0", 0, None, b"x", 1)
+    client.sent[0](pulsar.Result.Ok, _id(5, 6, -1))
+
+    producer.poll(0)
+
+    assert seen == [(1, OK, None, None)]
