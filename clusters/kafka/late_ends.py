@@ -22,7 +22,7 @@ def _late_end(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     return (
         "transactions share the epoch of their producer: a request to end one that arrives late ends the next one, and "
-        "what that aborts later is read"
+        "what is aborted later, or was not committed yet, is read"
     )
 
 
@@ -36,7 +36,7 @@ def _has_epochs(declared: Declared) -> bool:
 
 LATE_END = Rule(
     "kafka.late-end",
-    ("aborted-read",),
+    ("aborted-read", "precommitted-read"),
     _late_end,
     "set clients: java, with Kafka 4.0 or later and transaction.version=2",
     "KIP-890, Transactions Server-Side Defense",
