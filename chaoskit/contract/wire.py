@@ -62,7 +62,7 @@ class Decoder(Protocol):
 
 
 class SizePrefixed:
-    """The `Decoder.length` of protocols whose messages begin with their size: four bytes, which do not count.
+    """Protocols whose messages begin with their size, four bytes, which do not count: `Decoder.length`, and frames.
 
     Attributes:
         size_min, size_max: what a size can be, in bytes.
@@ -78,6 +78,11 @@ class SizePrefixed:
         if not self.size_min <= size <= self.size_max:
             raise ValueError(f"a frame of {size} bytes")
         return size + _SIZE.size
+
+    @staticmethod
+    def framed(content: bytes) -> bytes:
+        """Return a message with this content."""
+        return _SIZE.pack(len(content)) + content
 
 
 def varint(content: bytes, at: int) -> tuple[int, int]:

@@ -83,8 +83,7 @@ class BookieDecoder(SizePrefixed):
         if response[at : at + 1] != bytes([_STATUS_FIELD]):
             raise ValueError("a response without a status behind its header")
         _, end = varint(response, at + 1)
-        changed = response[_BEGIN : at + 1] + as_varint(code) + response[end:]
-        return struct.pack(">i", len(changed)) + changed
+        return self.framed(response[_BEGIN : at + 1] + as_varint(code) + response[end:])
 
 
 def _header(head: bytes, entries: dict[str, int]) -> Header | None:

@@ -12,6 +12,8 @@ from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 
 TIMEOUT = "delivery.timeout.ms"
+_DEFAULT_MS = 300_000
+"""librdkafka's own."""
 
 
 def _given_up(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -19,7 +21,7 @@ def _given_up(declared: Declared, effects: Sequence[Effect]) -> str:
     producer = resolve_producer(declared.producer)
     if options.clients != "librdkafka" or not is_true(producer.get("enable.idempotence")):
         return ""
-    timeout_ms = float(producer.get(TIMEOUT, 300_000))
+    timeout_ms = float(producer.get(TIMEOUT, _DEFAULT_MS))
     if not timeout_ms or longest_ns(declared, effects) < timeout_ms * MILLISECOND:
         return ""
     return (

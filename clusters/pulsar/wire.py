@@ -100,16 +100,15 @@ class PulsarDecoder(SizePrefixed):
         """See `chaoskit.contract.wire.Pairing`; sequence ids are those of a producer."""
         if header.message not in _OF_A_SEND:
             return None
-        return _number(head, _end(head), (_OF_A_SEND[header.message], _PRODUCER)), header.correlation
+        return _producer(header, head), header.correlation
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        producer = _number(response, _end(response), (_OF_A_SEND[header.message], _PRODUCER))
         told = b"".join([
-            b"\x08", as_varint(producer), b"\x10", as_varint(header.correlation % (1 << 64)),
+            b"\x08", as_varint(_producer(header, response)), b"\x10", as_varint(header.correlation % (1 << 64)),
             b"\x18", as_varint(_ERRORS[error]), b"\x22", as_varint(len(_REASON)), _REASON,
         ])  # fmt: skip
         command = b"".join([b"\x08", as_varint(_SEND_ERROR), b"\x42", as_varint(len(told)), told])
-        return struct.pack(">ii", 4 + len(command), len(command)) + command
+        return self.framed(self.framed(command))
 
 
 def _header(head: bytes, commands: dict[int, tuple[str, tuple[int, ...]]]) -> Header | None:
@@ -122,6 +121,11 @@ def _header(head: bytes, commands: dict[int, tuple[str, tuple[int, ...]]]) -> He
     except LookupError:
         return None
     return Header(name, _number(head, end, path))
+
+
+def _producer(header: Header, head: bytes) -> int:
+    """Return the id of the producer of a command that is in `_OF_A_SEND`."""
+    return _number(head, _end(head), (_OF_A_SEND[header.message], _PRODUCER))
 
 
 def _end(head: bytes) -> int:

@@ -195,8 +195,7 @@ class StreamDecoder(SizePrefixed):
         ids = struct.unpack_from(f">{count}Q", response, _CONFIRM.size)
         told = b"".join(struct.pack(">QH", each, _STREAM_ERRORS[error]) for each in ids)
         key = _STREAM_COMMANDS.index("PublishError") + 1
-        content = struct.pack(">HHBI", key, header.version, publisher, count) + told
-        return struct.pack(">I", len(content)) + content
+        return self.framed(struct.pack(">HHBI", key, header.version, publisher, count) + told)
 
     @staticmethod
     def _header(head: bytes) -> Header | None:

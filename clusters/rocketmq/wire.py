@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
 
 from chaoskit.contract.wire import Header, SizePrefixed
 
@@ -154,15 +155,13 @@ class RemotingDecoder(SizePrefixed):
         kind, size = _header(response)
         if kind == _BINARY:
             return response[: _HEADER.size] + struct.pack(">h", _ERRORS[error]) + response[_HEADER.size + 2 :]
-        found = _FIELD.match(response, _HEADER.size, _HEADER.size + size)
-        while found and found[1] != b"code":
-            found = _FIELD.match(response, found.end(), _HEADER.size + size)
+        found = next((each for each in _fields(response, _HEADER.size + size) if each[1] == b"code"), None)
         if found is None:
             raise ValueError("a header without a code")
         code = str(_ERRORS[error]).encode()
         changed = response[_HEADER.size : found.start(2)] + code + response[found.end(2) :]
         size += len(code) - len(found[2])
-        return struct.pack(">IBBH", len(changed) + 4, kind, size >> 16, size & 0xFFFF) + changed
+        return self.framed(struct.pack(">BBH", kind, size >> 16, size & 0xFFFF) + changed)
 
     def _remember(self, header: Header) -> None:
         """Forget the oldest request if there are too many that have no answer yet."""
@@ -191,15 +190,21 @@ def _numbers(head: bytes) -> tuple[int, int, int]:
     return code, flags, opaque
 
 
+def _fields(head: bytes, end: int) -> Iterator[re.Match[bytes]]:
+    """Yield the fields of a header as JSON at its top level, as far as they are there."""
+    found = _FIELD.match(head, _HEADER.size, end)
+    while found:
+        yield found
+        found = _FIELD.match(head, found.end(), end)
+
+
 def _json_numbers(head: bytes, end: int) -> tuple[int, int, int]:
     """Go over the fields of a header at its top level until all numbers are found."""
     told: dict[bytes, bytes] = {}
-    found = _FIELD.match(head, _HEADER.size, end)
-    while found:
+    for found in _fields(head, end):
         told[found[1]] = found[2]
         if told.keys() >= _NUMBERS:
             break
-        found = _FIELD.match(head, found.end(), end)
     try:
         return int(told[b"code"]), int(told[b"flag"]), int(told[b"opaque"])
     except (KeyError, ValueError):

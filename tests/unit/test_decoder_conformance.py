@@ -81,3 +81,28 @@ def test_answers_with_names_of_their_own_need_not_have_those_of_requests() -> No
 
     assert "responses have names that are not in `answers`: B" in str(told.value)
     assert str(told.value).count("\n") == 2, "and that its module imports what tests need"
+
+
+class Kind(Lines):
+    """Puts no error where one is asked for, makes half a message, or cannot."""
+
+    def refused(self, header: Header, response: bytes, error: str) -> bytes:
+        if error == "impossible":
+            raise ValueError("not as expected")
+        return response if error == "none" else response[:1]
+
+
+def test_a_response_that_is_no_error_then_or_not_whole_is_told() -> None:
+    errors = ("none", "half", "impossible")
+    kind = Wire({7: f"{__name__}:Kind"}, ("a", "b"), refusable={"a": errors})
+
+    with pytest.raises(AssertionError) as told:
+        check_decoder(kind, *SESSION)
+
+    for words in (
+        "a stays as it is with the error none",
+        "a with the error half is not whole",
+        "a with the error impossible: ValueError: not as expected",
+    ):
+        assert words in str(told.value)
+    assert str(told.value).count("\n") == 4, "and that its module imports what tests need"

@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from chaoskit.contract import wire as contract
 from chaoskit.contract.wire import Decoder, Header, Refusing, Wire
@@ -29,9 +29,9 @@ def check_decoder(
     """
     if not wire.decoders:
         raise AssertionError("the protocol has no decoders")
-    decoder = wire.decoders[next(iter(wire.decoders)) if port is None else port]
-    name, _, made = decoder.partition(":")
-    with Wants(f"decoder {decoder}") as wants:
+    path = wire.decoders[next(iter(wire.decoders)) if port is None else port]
+    name, _, made = path.partition(":")
+    with Wants(f"decoder {path}") as wants:
         module = importlib.import_module(name)
         wants.record(wire, "the protocol")
         wants.that(set(wire.refusable) <= {*_answers(wire)}, "`refusable` has names that no response has")
@@ -42,10 +42,12 @@ def check_decoder(
         with wants.step("lengths"):
             for message in (*requests, *responses):
                 _check_length(make(), message, wants)
-        with wants.step("refusals"):
-            _check_refused(wire, make(), (requests, responses), wants)
         with wants.step("headers"):
-            _check_headers(wire, make(), (requests, responses), wants)
+            decoder = make()
+            asked = [_header(decoder, decoder.request, each) for each in requests]
+            answered = [_header(decoder, decoder.response, each) for each in responses]
+            _check_headers(wire, asked, answered, wants)
+            _check_refused(wire, decoder, zip(answered, responses, strict=True), wants)
 
 
 def _answers(wire: Wire) -> Sequence[str]:
@@ -71,34 +73,27 @@ def _check_length(decoder: Decoder, message: bytes, wants: Wants) -> None:
     )
 
 
-def _check_refused(
-    wire: Wire, decoder: Decoder, session: tuple[Sequence[bytes], Sequence[bytes]], wants: Wants
-) -> None:
-    """Check that each response that can be made an error is then another one, and a whole message, where its
-    decoder can do it."""
-    for request in session[0]:
-        decoder.length(request)
-        decoder.request(request[: decoder.head])
-    for response in session[1]:
-        header = decoder.response(response[: decoder.head])
+def _header(decoder: Decoder, read: Callable[[bytes], Header | None], message: bytes) -> Header | None:
+    """Return the header of the next message of the connection, as a tap reads it."""
+    decoder.length(message)
+    return read(message[: decoder.head])
+
+
+def _check_refused(wire: Wire, decoder: Decoder, answered: Iterable[tuple[Header | None, bytes]], wants: Wants) -> None:
+    """Check that each response that can be made an error is then another one, and a whole message."""
+    for header, response in answered:
         if header is None or not isinstance(decoder, Refusing):
             continue
         for error in wire.refusable.get(header.message, ()):
-            try:
+            with wants.step(f"{header.message} with the error {error}"):
                 changed = decoder.refused(header, response, error)
-            except ValueError:
-                continue
-            wants.that(changed != response, f"{header.message} stays as it is with the error {error}")
-            wants.that(decoder.length(changed) == len(changed), f"{header.message} with the error {error} is not whole")
+                wants.that(changed != response, f"{header.message} stays as it is with the error {error}")
+                whole = decoder.length(changed) == len(changed)
+                wants.that(whole, f"{header.message} with the error {error} is not whole")
 
 
-def _check_headers(
-    wire: Wire, decoder: Decoder, session: tuple[Sequence[bytes], Sequence[bytes]], wants: Wants
-) -> None:
+def _check_headers(wire: Wire, asked: Sequence[Header | None], answered: Sequence[Header | None], wants: Wants) -> None:
     """Check that requests have known names, and responses the headers of their requests."""
-    requests, responses = session
-    asked = [decoder.request(request[: decoder.head]) for request in requests]
-    answered = [decoder.response(response[: decoder.head]) for response in responses]
     known: list[Header] = [header for header in asked if header is not None]
     unknown = sorted({header.message for header in known} - {*wire.messages})
     wants.that(not unknown, f"requests have names that are not in `messages`: {', '.join(unknown)}")

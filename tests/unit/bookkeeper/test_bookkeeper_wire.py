@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 
 import pytest
-from decoders import joined
+from decoders import joined, old_add, old_added, refused
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.wire import Header, as_varint
 from chaoskit.testing.conformance import check_decoder
 from clusters.bookkeeper.options import WIRE
 from clusters.bookkeeper.wire import MESSAGES, BookieDecoder
@@ -42,26 +42,10 @@ def frame(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def varint(number: int) -> bytes:
-    begin = b""
-    while number >= 0x80:
-        begin += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return begin + bytes([number])
-
-
 def new(name: str, transaction: int, body: bytes = b"") -> bytes:
     """Return a request of version 3, or a response."""
-    header = b"\x08\x03\x10" + bytes([MESSAGES.index(name) + 1]) + b"\x18" + varint(transaction)
+    header = b"\x08\x03\x10" + bytes([MESSAGES.index(name) + 1]) + b"\x18" + as_varint(transaction)
     return frame(b"\x0a" + bytes([len(header)]) + header + body)
-
-
-def old_add(entry: int, *, version: int = 2, body: bytes = b"body") -> bytes:
-    return frame(bytes([version, 1, 0, 0]) + b"k" * 20 + struct.pack(">qq", 7, entry) + body)
-
-
-def old_added(entry: int, *, version: int = 2) -> bytes:
-    return frame(bytes([version, 1, 0, 0]) + struct.pack(">iqq", 0, 7, entry))
 
 
 def test_the_decoder_is_whole_with_version_3() -> None:
@@ -191,13 +175,9 @@ def test_an_entry_of_another_ledger_is_another_one() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_becomes_an_error(message: str, changed: str) -> None:
-    whole = bytes.fromhex(message)
-    header = BookieDecoder().response(whole)
-    assert header is not None
-
-    assert BookieDecoder().refused(header, whole, "EIO").hex() == changed
+    assert refused(BookieDecoder(), bytes.fromhex(message), "EIO").hex() == changed
 
 
 def test_an_answer_without_a_status_becomes_none() -> None:
     with pytest.raises(ValueError, match="without a status"):
-        BookieDecoder().refused(Header("ADD_ENTRY", 300, version=3), new("ADD_ENTRY", 300, b"\xaa\x06\0"), "EIO")
+        refused(BookieDecoder(), new("ADD_ENTRY", 300, b"\xaa\x06\0"), "EIO")

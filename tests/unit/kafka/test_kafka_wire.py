@@ -33,7 +33,9 @@ def test_the_decoder_is_whole() -> None:
     names = ["ApiVersions", "Metadata", "Produce", "Fetch", "Vote", "Produce"]
     requests = [request(name, number, body=bytes(300 * number)) for number, name in enumerate(names)]
 
-    check_decoder(WIRE, requests, [response(number, bytes(100 * number)) for number in range(len(names))])
+    bodies = [(produced(7, 0) if name == "Produce" else b"") + bytes(100 * n) for n, name in enumerate(names)]
+
+    check_decoder(WIRE, requests, [response(number, body) for number, body in enumerate(bodies)])
 
 
 @pytest.mark.parametrize(

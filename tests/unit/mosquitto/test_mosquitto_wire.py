@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from decoders import joined
@@ -39,12 +40,16 @@ def acked(kind: int, identifier: int) -> bytes:
     return packet(kind, struct.pack(">H", identifier))
 
 
-REQUESTS = [connect("producer-0", more=bytes(2000)), publish(1, 0), publish(2, 130), publish(3, 20_000), packet(12)]
+REQUESTS = [publish(1, 0), publish(2, 130), publish(3, 20_000), packet(12)]
 RESPONSES = [packet(2, bytes(2)), acked(4, 1), publish(9, 300), packet(13)]
 
 
 def test_the_decoder_is_whole() -> None:
-    check_decoder(WIRE, REQUESTS, RESPONSES)
+    check_decoder(WIRE, [connect("producer-0", version=5, more=bytes(2000)), *REQUESTS], RESPONSES)
+
+
+def test_the_decoder_is_whole_without_reason_codes() -> None:
+    check_decoder(replace(WIRE, refusable={}), [connect("producer-0", more=bytes(2000)), *REQUESTS], RESPONSES)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from decoders import joined
+from decoders import joined, old_add, old_added, refused
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -165,20 +165,11 @@ def test_other_commands_are_joined_with_nothing() -> None:
 
 
 def test_what_brokers_tell_their_bookies_is_known_by_its_port() -> None:
-    add = frame_of_bookies(bytes([2, 1, 0, 0]) + b"k" * 20 + struct.pack(">qq", 7, 3) + bytes(40))
-    added = frame_of_bookies(bytes([2, 1, 0, 0]) + struct.pack(">iqq", 0, 7, 3))
-
-    check_decoder(WIRE, [add], [added], port=BOOKIE_PORT)
-
-
-def frame_of_bookies(content: bytes) -> bytes:
-    return struct.pack(">i", len(content)) + content
+    check_decoder(WIRE, [old_add(3)], [old_added(3)], port=BOOKIE_PORT)
 
 
 def test_a_receipt_becomes_an_error() -> None:
-    header = PulsarDecoder().response(told("SEND_RECEIPT"))
-    assert header is not None
-    changed = PulsarDecoder().refused(header, told("SEND_RECEIPT"), "PersistenceError")
+    changed = refused(PulsarDecoder(), told("SEND_RECEIPT"), "PersistenceError")
 
     assert PulsarDecoder().length(changed) == len(changed)
     assert PulsarDecoder().response(changed) == Header("SEND_ERROR", 5_000_000_000)

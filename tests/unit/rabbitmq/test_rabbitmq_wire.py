@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from decoders import refused
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -141,17 +142,11 @@ def test_names_are_there_once() -> None:
 
 
 def test_an_ack_of_a_broker_becomes_a_nack() -> None:
-    header = AmqpDecoder().response(acked(12, channel=4))
-    assert header is not None
-
-    assert AmqpDecoder().refused(header, acked(12, channel=4), "nack") == acked(12, 120, channel=4)
+    assert refused(AmqpDecoder(), acked(12, channel=4), "nack") == acked(12, 120, channel=4)
 
 
 def test_a_confirm_of_a_stream_becomes_an_error_of_each_message() -> None:
     confirm = command(3, b"\2" + struct.pack(">IQQ", 2, 77, 79))
-    header = StreamDecoder().response(confirm)
-    assert header is not None
+    error = command(4, b"\2" + struct.pack(">IQHQH", 2, 77, 15, 79, 15))
 
-    assert StreamDecoder().refused(header, confirm, "INTERNAL_ERROR") == command(
-        4, b"\2" + struct.pack(">IQHQH", 2, 77, 15, 79, 15)
-    )
+    assert refused(StreamDecoder(), confirm, "INTERNAL_ERROR") == error

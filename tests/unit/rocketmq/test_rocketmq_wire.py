@@ -7,6 +7,7 @@ import struct
 from typing import Any
 
 import pytest
+from decoders import refused
 
 from chaoskit.contract.wire import Header
 from chaoskit.testing.conformance import check_decoder
@@ -233,21 +234,19 @@ def test_answers_are_joined_with_requests_of_the_same_side() -> None:
     assert joined(command(0, 5, RESPONSE), answers=False) is None
 
 
-def answering(response: bytes) -> tuple[Header, RemotingDecoder]:
+def asked() -> RemotingDecoder:
+    """Return the decoder of a connection on which request 41 is open."""
     decoder = RemotingDecoder()
     decoder.request(command(SEND, 41))
-    header = decoder.response(response)
-    assert header is not None
-    return header, decoder
+    return decoder
 
 
 @pytest.mark.parametrize("real", REAL_RESPONSES)
 def test_an_answer_becomes_an_error(real: str) -> None:
     response = bytes.fromhex(real)
-    header, decoder = answering(response)
-    changed = decoder.refused(header, response, "FLUSH_DISK_TIMEOUT")
+    changed = refused(asked(), response, "FLUSH_DISK_TIMEOUT")
 
-    assert decoder.length(changed) == len(changed)
+    assert RemotingDecoder().length(changed) == len(changed)
     assert changed[8:] in {
         response[8:].replace(b'{"code":0', b'{"code":10', 1),
         b"\0\x0a" + response[10:],
@@ -256,8 +255,7 @@ def test_an_answer_becomes_an_error(real: str) -> None:
 
 def test_only_the_code_of_a_header_becomes_an_error() -> None:
     response = as_json({"extFields": {"code": "0"}, "code": 0, "flag": RESPONSE, "opaque": 41}, b'{"code":0}')
-    header, decoder = answering(response)
 
-    assert decoder.refused(header, response, "SYSTEM_BUSY") == as_json(
+    assert refused(asked(), response, "SYSTEM_BUSY") == as_json(
         {"extFields": {"code": "0"}, "code": 2, "flag": RESPONSE, "opaque": 41}, b'{"code":0}'
     )
