@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+from chaoskit.contract.act import Act
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 
@@ -26,6 +27,7 @@ class ClientCrash(Nemesis):
 
     summary = "kill -9 clients during their operations; restart them afterwards"
     family = "client"
+    does = Act.ENDS
     hits = "clients"
     abrupt = True
 
@@ -58,6 +60,7 @@ class ClientPause(Nemesis):
 
     summary = "pause clients with SIGSTOP, beyond their session timeout if long enough; resume them afterwards"
     family = "client"
+    does = Act.SILENCES
     hits = "clients"
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -86,6 +89,7 @@ class ClientHijack(Nemesis):
 
     summary = "start a client's next incarnation under the same name while it is paused, then resume it as a zombie"
     family = "client"
+    does = Act.SILENCES | Act.ENDS
     hits = "clients"
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -128,6 +132,7 @@ class ClientDisconnect(Nemesis):
 
     summary = "reset all TCP connections of clients; they reconnect on their own"
     family = "client"
+    does = Act.BREAKS
     hits = "clients"
     lasts = False
 

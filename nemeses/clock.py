@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.act import Act
 from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Installation
@@ -99,6 +100,7 @@ class ClockOffset(Nemesis):
 
     summary = "offset the system's wall clock; correct it afterwards"
     family = "clock"
+    does = Act.NONE
     delays = False
     renews = False
     parameters: type[BaseModel] = Offset

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -70,11 +71,16 @@ class UserCommand(Nemesis):
 
     summary = "run a command of yours, prove it by another one; undo it by a third, and prove that"
     family = "process"
+    does = Act.SILENCES | Act.BREAKS
+    damages_until_healed = True
     parameters = CommandOptions
     on_hosts = False
 
     def damage(self, parameters: CommandOptions) -> Damage:
         return _DAMAGE[parameters.damage]
+
+    def acts(self, parameters: CommandOptions) -> Act:
+        return self.does | (Act.ENDS if self.is_abrupt(parameters) else Act.NONE)
 
     def is_abrupt(self, parameters: CommandOptions) -> bool:
         return parameters.abrupt or bool(self.damage(parameters))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -34,6 +35,7 @@ class ElectLeader(Nemesis):
 
     summary = "elect other leaders for all partitions that the hosts lead"
     family = "membership"
+    does = Act.MOVES
     moves = True
     renews = False
     lasts = False
@@ -73,6 +75,7 @@ class Reassign(Nemesis):
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
+    does = Act.MOVES
     moves = True
     renews = False
     service_powers: tuple[type, ...] = (Reassignment,)
@@ -111,6 +114,7 @@ class Reassign(Nemesis):
 class RemoveBroker(Reassign):
     """Removes brokers gracefully: moves their replicas, then stops them; healing adds the brokers again."""
 
+    does = Act.MOVES | Act.STOPS
     summary = "remove brokers gracefully (move their replicas, stop them); add them again afterwards"
     service_powers = (Installation, Reassignment)
 
@@ -138,6 +142,7 @@ class Decommission(Nemesis):
 
     summary = "decommission storage nodes and copy their data elsewhere; add them as new ones afterwards"
     family = "membership"
+    does = Act.MOVES | Act.STOPS
     moves = True
     renews = False
     service_powers = (
@@ -188,6 +193,7 @@ class _OneByOne(Nemesis):
     """Restarts hosts one after the other into something that no healing takes back; healing starts what is stopped."""
 
     family = "membership"
+    does = Act.MOVES | Act.STOPS
     moves = True
     renews = False
     lasts = False

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -31,6 +32,7 @@ class Kill(Nemesis):
 
     summary = "kill -9 the system's processes on the hosts; restart them afterwards"
     family = "process"
+    does = Act.ENDS
     abrupt = True
     held = True
     service_powers = (Installation,)
@@ -70,6 +72,7 @@ class Pause(Nemesis):
 
     summary = "pause the system's processes with SIGSTOP; resume them afterwards"
     family = "process"
+    does = Act.SILENCES
     renews = False
     held = True
     service_powers = (Installation,)
@@ -101,6 +104,7 @@ class Restart(Nemesis):
 
     summary = "shut the system's processes down cleanly and start them again, on all hosts simultaneously"
     family = "process"
+    does = Act.STOPS
     held = True
     service_powers = (Installation,)
     lasts = False

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ResourceLimits, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -65,6 +66,7 @@ class CpuStarve(Nemesis):
 
     summary = "limit hosts to a fraction of a CPU core"
     family = "process"
+    does = Act.SLOWS
     parameters = CpuParameters
     host_powers = (ResourceLimits,)
 
@@ -114,6 +116,7 @@ class MemoryPressure(Nemesis):
 
     summary = "limit hosts' memory to slightly more than what their processes hold"
     family = "process"
+    does = Act.SLOWS | Act.ENDS
     abrupt = True
     service_powers = (Installation,)
     parameters = MemoryParameters
@@ -165,6 +168,7 @@ class FileExhaustion(Nemesis):
 
     summary = "prevent the system's processes from opening more files and connections"
     family = "process"
+    does = Act.SILENCES | Act.BREAKS | Act.ENDS
     renews = False
     abrupt = True
     service_powers = (Installation,)

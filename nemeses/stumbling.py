@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
@@ -74,6 +75,7 @@ class CrashLoop(Nemesis):
 
     summary = "repeatedly kill -9 and start the system's processes"
     family = "process"
+    does = Act.ENDS
     renews = False
     abrupt = True
     service_powers = (Installation,)
@@ -136,6 +138,7 @@ class Stall(Nemesis):
 
     summary = "repeatedly pause the system's processes for a moment, similar to garbage collection"
     family = "process"
+    does = Act.SILENCES
     renews = False
     service_powers = (Installation,)
     parameters = StallParameters

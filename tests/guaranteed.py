@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chaoskit.judge.guarantees import allowances
+
 from chaoskit.base import plugins
 from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies, nemesis, system
-from chaoskit.judge.guarantees import allowances
 
 SECOND = 1_000_000_000
 

@@ -11,7 +11,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-MILLISECOND = 1_000_000
+MICROSECOND = 1_000
+MILLISECOND = 1_000 * MICROSECOND
 SECOND = 1_000 * MILLISECOND
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

@@ -52,6 +52,8 @@ class Anomaly:
         measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
             `expect` says otherwise.
         about: what its findings are about.
+        spans: it is a jump over messages of one producer, from one to another: what explains all that was found of the
+            messages from the one to the other explains it.
         shared: it depends on state that is not stored with the partition, such as the offsets of groups, so a fault
             need not have hit a host that stored the partition.
         gone: what it says of messages that an application does not get.
@@ -67,6 +69,7 @@ class Anomaly:
     doubt: str = ""
     measured: bool = False
     about: About = About.MESSAGE
+    spans: bool = False
     shared: bool = False
     gone: Gone = Gone.NO
     became: str = ""

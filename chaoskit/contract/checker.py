@@ -36,6 +36,7 @@ FINDINGS = pa.schema(
         pa.field("other_written_ns", pa.int64()),
         pa.field("other_acked_ns", pa.int64()),
         pa.field("since_ns", pa.int64()),
+        pa.field("other_ops", pa.list_(pa.int64())),
     ]
 )
 """One row per finding. `value`, `position` and `op` identify the message or operation it is about; the
@@ -43,7 +44,8 @@ FINDINGS = pa.schema(
 was acknowledged); `detail` is the reason in words, from a small fixed set per anomaly. `written_ns` and
 `acked_ns` are when the first send of `value` to this partition began and when the last one was acknowledged;
 checkers leave them null, and so the `other_` ones. `since_ns` is when what was violated at `at_ns` had come to hold,
-for example when a message that was delivered again had been settled; null if that is when it was written."""
+for example when a message that was delivered again had been settled; null if that is when it was written. `other_ops`
+are further operations like `other_op`: of a message that several subscriptions lack, those that began the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Guarantees: which anomalies a system allows under the declared settings and the faults that took effect.
+"""Guarantees: which anomalies a system allows under the declared settings, and by which mechanism.
 
-A system defines root rules. Each rule says which damage, under which settings, allows which anomalies, and cites its
-source. Further anomalies that follow are in the `implies` of each `Anomaly`. Everything else is not allowed.
+A system defines root rules. Each rule names the mechanisms by which, under which settings, a message may be lost, sent or
+given again, and cites its source; the engine derives from the record whether one did take a message. Further anomalies
+that follow are in the `implies` of each `Anomaly`. Everything else is not allowed.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import Act, Messages
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
+
+if TYPE_CHECKING:
+    from chaoskit.contract.mechanism import Mechanism
 
 Trait = TypeVar("Trait")
 
@@ -55,6 +59,12 @@ class Effect:
         moves: whether it moved leaders or replicas away from its targets on purpose.
         proved: whether its effect was proved; if it was not, it may have had some all the same.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
+        acts: what it did; nothing explains what a fault without an act, or damage, did.
+        peers: for what it did to links: names of hosts at the other end; `all`, `hosts` or `clients`.
+        late_ns: how late packets were at most.
+        messages: what it did to single messages of the system's protocol.
+        done_ns: when its damage was done: what was written until then may be gone.
+        only_since_start: whether its damage takes only what was written since it began, or was not synced then.
     """
 
     kind: str
@@ -71,6 +81,12 @@ class Effect:
     delays: bool = True
     moves: bool = False
     proved: bool = True
+    acts: Act = Act.NONE
+    peers: tuple[str, ...] = ("all",)
+    late_ns: int = 0
+    messages: Messages | None = None
+    done_ns: int | None = None
+    only_since_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,31 +149,24 @@ class Rule:
     Attributes:
         id: `<system>.<what>`, stable once released.
         allows: names of the root anomalies; the anomalies that they imply are allowed, too.
-        applies: returns why the rule applies, given the declared settings and the effects; empty if it does not.
+        mechanisms: returns by which mechanisms, under the declared settings; none if these exclude it.
         remedy: the setting to change; empty if none helps.
         source: the system's documentation or code that says so.
         shown: the ready-made scenario that demonstrates it, in the syntax of `chaoskit run`.
         control: the companion scenario whose settings prevent it.
-        anywhere: a fault may explain a finding also where it hit no host that stored the partition.
-        elects: it takes another host to become leader of the partition after the message was written.
         alone: it does not allow what its anomalies imply.
-        copies: it leaves a message in the system twice, which shows whenever somebody receives both: a fault explains
-            it by the time at which the message was written.
         known: link to the issue if it is a defect of the system or its client. It then explains findings, but does not
             allow them unless the scenario accepts it (`accept:`).
     """
 
     id: str
     allows: tuple[str, ...]
-    applies: Callable[[Declared, Sequence[Effect]], str]
+    mechanisms: Callable[[Declared], Sequence[Mechanism]]
     remedy: str
     source: str
     shown: str
     control: str
-    anywhere: bool = False
-    elects: bool = False
     alone: bool = False
-    copies: bool = False
     known: str = ""
 
 
@@ -169,10 +178,8 @@ class Guarantees:
         rules: in the order in which they are tried.
         promises: by anomaly, the reason why it must not occur if no rule allows it.
         apart: anomalies that never follow from others in this system: `implies` does not extend to them.
-        lag_ns: how long a replica may lag behind while no fault is active, and still count as one.
     """
 
     rules: Sequence[Rule]
     promises: Callable[[Declared], Mapping[str, str]]
     apart: frozenset[str] = frozenset()
-    lag_ns: int = 30 * SECOND

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.act import Act, Messages
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
@@ -178,6 +179,9 @@ class Nemesis(Protocol):
         family: its family in the catalogue: process, network, wire, disk, clock, client or membership.
         hits: type of its targets.
         on_links: whether it concerns the network, and so the hosts at the other end as well.
+        does: what it does; explanations of findings are derived from that. If nothing is said, it silences its targets.
+        damages_until_healed: whether its damage goes on until it is healed; otherwise it is done when its effect is
+            proved.
         delays: whether its targets may be late for others, or silent, while it holds.
         moves: whether it moves leaders or replicas away from its targets on purpose.
         on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
@@ -199,6 +203,8 @@ class Nemesis(Protocol):
     family: str
     hits: Literal["hosts", "clients"] = "hosts"
     on_links: bool = False
+    does: Act = Act.SILENCES
+    damages_until_healed: bool = False
     delays: bool = True
     moves: bool = False
     on_hosts: bool = True
@@ -220,6 +226,22 @@ class Nemesis(Protocol):
     def is_abrupt(self, parameters: Any) -> bool:
         """Return whether processes on the targets end, or may end, without a shutdown, with these parameters."""
         return self.abrupt or bool(self.damage(parameters))
+
+    def acts(self, parameters: Any) -> Act:
+        """Return what it does, with these validated parameters."""
+        return self.does
+
+    def late_ns(self, parameters: Any) -> int:
+        """Return how late packets are at most, ns, if it delays them."""
+        return 0
+
+    def peers(self, parameters: Any) -> Sequence[str]:
+        """Return the other end of the links that it concerns: names of hosts, `all`, `hosts` or `clients`."""
+        return getattr(parameters, "peers", ("all",))
+
+    def messages(self, parameters: Any) -> Messages | None:
+        """Return what it does to single messages of the system's protocol; None if it does not look at them."""
+        return None
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         """Return the parts of each target that it occupies, with these validated parameters.

@@ -20,7 +20,7 @@ from chaoskit.contract import installed
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.attribution import Explained
+from chaoskit.judge.explaining.attribution import Explained
 from chaoskit.judge.standstill import beyond
 
 LATE_NS = 10 * SECOND
@@ -211,7 +211,7 @@ def _found(explained: Explained) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, int]] = {}
     for name, causes in explained.causes.items():
         for cause, count in causes:
-            for effect in cause.faults if cause is not None else ():
+            for effect in cause.story.faults if cause is not None else ():
                 own = found.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
     return {number: {"found": own} for number, own in found.items()}
@@ -226,7 +226,9 @@ def _unasked(explained: Explained) -> list[tuple[str, int, int, int]]:
         .group_by("anomaly")
         .aggregate([("at_ns", "min"), ("at_ns", "max"), ("at_ns", "count"), ([], "count_all")])
     )
-    by_fault = {name for name, causes in explained.causes.items() if any(cause and cause.faults for cause, _ in causes)}
+    by_fault = {
+        name for name, causes in explained.causes.items() if any(cause and cause.story.faults for cause, _ in causes)
+    }
     known = installed.anomalies()
     return [
         (row["anomaly"], row["at_ns_min"], row["at_ns_max"], row["count_all"])

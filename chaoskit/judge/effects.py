@@ -43,4 +43,10 @@ def _effect(fault: Fault) -> Effect:
         abrupt=kind.is_abrupt(parameters),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset(fault.damaged),
+        acts=kind.acts(parameters),
+        peers=tuple(kind.peers(parameters)),
+        late_ns=kind.late_ns(parameters),
+        messages=kind.messages(parameters),
+        done_ns=fault.healed_ns if kind.damages_until_healed else fault.effective_ns or fault.healed_ns,
+        only_since_start=kind.damages_until_healed,
     )

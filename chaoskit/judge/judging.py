@@ -33,13 +33,13 @@ from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.attribution import Cause, Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
+from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure
@@ -113,8 +113,11 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
 
 def _sure(subject: Subject, history: History, told: Told) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    rows, placements = history.recorded_faults, history.placements
-    narrow, wide = (subject.explain(each, rows, placements).findings["rule"] for each in (told.findings, told.widest))
+    one = np.ones(told.findings.num_rows, np.int64)
+    narrow, wide = (
+        subject.explain(each, history, history.placements, one).findings["rule"]
+        for each in (told.findings, told.widest)
+    )
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
     names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
     details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
@@ -151,7 +154,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
     findings = with_crashes(findings, crashed)
     messages = None if several is None else np.append(several.messages, np.ones(len(crashed), np.int64))
-    explained = subject.explain(findings, history.recorded_faults, placements, messages)
+    explained = subject.explain(findings, history, placements, messages)
     counts = _counted(explained.findings, messages)
     if several is not None:
         explained = replace(explained, findings=several.expanded(explained.findings))
@@ -172,10 +175,10 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     load: Mapping[str, Any],
     counts: Mapping[str, int],
 ) -> Verdict:
-    guarantees = subject.guarantees(history.recorded_faults)
+    promises = subject.promises()
     expect, liveness = subject.expect, subject.liveness
     anomalies = {
-        name: _found(name, subject, history, explained, guarantees.get(name), counts.get(name, 0))
+        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0))
         for name in installed.anomalies()
         if name in counts or name in expect
     }
@@ -294,17 +297,21 @@ def _commonest_error(operations: pa.Table) -> str:
 
 
 def _found(  # noqa: PLR0917 - see `judge`
-    name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None, count: int
+    name: str, subject: Subject, history: History, explained: Explained, promise: Allowance | None, count: int
 ) -> Found:
-    """Return what was found of one anomaly; `in_general` is what all faults together allow."""
+    """Return what was found of one anomaly; `promise` is why it must not occur."""
     findings = explained.findings
     rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
     causes = explained.causes.get(name, ())
-    derived = derive(causes, in_general, subject.accept) if causes else in_general
+    derived = derive(causes, promise, subject.accept) if causes else promise
     anomaly = installed.anomalies()[name]
+    doubt = anomaly.doubt
+    if name in explained.open and (derived is None or derived.allowed or not causes):
+        open_, missing = explained.open[name]
+        doubt = f"nothing proves or excludes what became of {open_:,} of them: {missing}"
     if anomaly.measured and name in subject.bounds:
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
-    allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
+    allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=doubt)
     told = _told(causes, rows, history)
     return Found(
         count,
@@ -314,7 +321,7 @@ def _found(  # noqa: PLR0917 - see `judge`
         _between_s(rows),
         tuple(examples(rows, history.operations, subject.describe)),
         told,
-        anomaly.doubt,
+        doubt,
     )
 
 
@@ -334,7 +341,7 @@ def _chain(cause: Cause, rows: pa.Table, history: History) -> str:
     if not rows.num_rows:
         return ""
     place = rows["topic"][0].as_py(), rows["partition"][0].as_py()
-    return chain([effect.number for effect in cause.faults], history.recorded_faults, history.placements, place)
+    return chain([effect.number for effect in cause.story.faults], history.recorded_faults, history.placements, place)
 
 
 def _between_s(rows: pa.Table) -> tuple[float, float] | None:

@@ -26,9 +26,10 @@ from chaoskit.contract.mistakes import validated
 from chaoskit.contract.system import Imposing, Positions
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.attribution import Attribution, Explained, unexplained
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.effects import effects
-from chaoskit.judge.guarantees import allowances
+from chaoskit.judge.explaining.attribution import Attribution, Explained, unexplained
+from chaoskit.judge.explaining.record import Record
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
 from chaoskit.scenario.model import parse_scenario
@@ -102,28 +103,39 @@ class Subject:
     def explain(
         self,
         findings: pa.Table,
-        faults: Sequence[Fault],
+        history: History,
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
     ) -> Explained:
         """Return findings with the rules and the faults that explain them.
 
-        `messages` tells for how many messages each row stands; None: one.
+        Args:
+            findings: schema `FINDINGS`.
+            history: the history of the run.
+            placements: where partitions, and services, were.
+            messages: for how many messages each row stands; None: one, and the history has them one by one.
         """
         if self.plan is None:
             return unexplained(findings)
-        guarantees, declared = self.plan.system.guarantees, self.plan.declared
-        return Attribution(guarantees, installed.anomalies(), declared, effects(faults), placements).explain(
-            findings, messages
+        plan = self.plan
+        seats = plan.scenario.cluster.seats
+        names = plan.host_names
+        record = Record(
+            plan.declared,
+            effects(history.recorded_faults),
+            placements,
+            history if messages is None else None,
+            names[: len(names) - seats] if seats else names,
+            names[len(names) - seats :] if seats else (),
         )
+        return Attribution(plan.system.guarantees, installed.anomalies(), record).explain(findings, messages)
 
-    def guarantees(self, faults: Sequence[Fault]) -> dict[str, Allowance]:
-        """Return the allowances of the declared configuration under these faults."""
+    def promises(self) -> dict[str, Allowance]:
+        """Return, by anomaly, why it must not occur under the declared configuration."""
         if self.plan is None:
             return {}
-        guarantees = self.plan.system.guarantees
-        known = installed.anomalies()
-        return allowances(guarantees, known, self.plan.declared, effects(faults), self.accept)
+        promised = self.plan.system.guarantees.promises(self.plan.declared)
+        return {name: Allowance(False, why) for name, why in promised.items()}
 
 
 @with_config(ConfigDict(extra="allow"))

@@ -14,10 +14,10 @@ from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.compacting.drivers import DriverTold
-from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.consequence import meets
 from chaoskit.judge.consequence_words import in_words
+from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.headline import headline, lost_messages, without_consequence
 from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
@@ -170,23 +170,21 @@ def allow(
     return Allowance(met, f"expected {name}: {expected}; {derived.why}", derived.remedy)
 
 
-def derive(causes: Sequence[tuple[Cause | None, int]], table: Allowance | None, accept: Sequence[str]) -> Allowance:
+def derive(causes: Sequence[tuple[Cause | None, int]], promise: Allowance | None, accept: Sequence[str]) -> Allowance:
     """Return whether findings are allowed, given what explains them.
 
     Args:
         causes: each cause with the number of findings that it explains; None: nothing explains them.
-        table: the allowance of the anomaly under all faults of the run together, if the guarantees mention it.
+        promise: why the anomaly must not occur, if the guarantees mention it.
         accept: ids of the rules for known issues that are accepted.
     """
     unexplained = sum(count for cause, count in causes if cause is None)
     known = [cause for cause, _ in causes if cause is not None]
     if unexplained:
-        why = f"no fault explains {unexplained:,} of them"
-        if table is not None and table.allowed:
-            why += f": rule {table.rule} applies to this run, but not to these messages, hosts and times"
-        elif table is not None:
-            why = table.why if not known else f"{why}: {table.why}"
-        return Allowance(False, why, table.remedy if table and not table.allowed else "")
+        why = promise.why if promise else "no setting allows it"
+        if known:
+            why = f"no rule explains {unexplained:,} of them: {why}"
+        return Allowance(False, why)
     refused = next((cause for cause in known if cause.rule.known and cause.rule.id not in accept), None)
     chosen = refused or known[0]
     why = "; ".join(dict.fromkeys(cause.why for cause in ([refused] if refused else known)))
@@ -197,16 +195,17 @@ def derive(causes: Sequence[tuple[Cause | None, int]], table: Allowance | None, 
 
 def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
     """Return a cause as in verdict.json."""
+    faults = cause.story.faults
     return {
         "rule": cause.rule.id,
-        "fault": cause.faults[0].number if cause.faults else None,
+        "fault": faults[0].number if faults else None,
         "why": cause.why,
+        "story": cause.story.words,
         "remedy": cause.rule.remedy,
         "known": cause.rule.known,
-        "faults": [fault.number for fault in cause.faults],
+        "faults": [fault.number for fault in faults],
         "what": ", ".join(
-            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s"
-            for fault in sorted(cause.faults, key=lambda fault: fault.start_ns)
+            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s" for fault in faults
         ),
         "count": count,
     }

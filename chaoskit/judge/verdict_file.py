@@ -13,7 +13,7 @@ from chaoskit.base import parquet, store
 from chaoskit.base.errors import BadInput
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.sound import sound
-from chaoskit.judge.attribution import JUDGED
+from chaoskit.judge.explaining.attribution import JUDGED
 
 _Count = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Further = with_config(ConfigDict(extra="allow"))

@@ -11,15 +11,14 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
-from chaoskit.contract import installed
+from chaoskit.contract import installed, mechanism
 from chaoskit.contract.anomaly import Gone
-from chaoskit.contract.guarantee import Allowance, Damage, Effect
+from chaoskit.contract.guarantee import Allowance, Damage
 from chaoskit.contract.recorded_disk import RecordedDisks
 from chaoskit.contract.vocabulary import Place
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.copies import acknowledged, read_copies, recorded
-from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.loss_window import Copies
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject
@@ -93,11 +92,14 @@ class Recorded:
     @property
     def allowance(self) -> Allowance:
         """Whether the declared settings allow a loss by one power cut of all hosts."""
-        cut = Effect("power-cut", tuple(self.plan.host_names), True, Damage.FORGETS, 0, None)
-        table = allowances(
-            self.plan.system.guarantees, installed.anomalies(), self.plan.declared, [cut], self.plan.scenario.accept
-        )
-        return next((table[name] for name in installed.gone(Gone.LOST)), Allowance(False, "not declared"))
+        losing, declared = set(installed.gone(Gone.LOST, Gone.CUT)), self.plan.declared
+        for rule in self.plan.system.guarantees.rules:
+            if not set(rule.allows) & losing or (rule.known and rule.id not in self.plan.scenario.accept):
+                continue
+            for how in rule.mechanisms(declared):
+                if isinstance(how, mechanism.Copies) and (how.takes & Damage.FORGETS or how.in_process):
+                    return Allowance(True, how.why, rule.remedy, rule.id)
+        return Allowance(False, "no setting allows it")
 
     @property
     def keeps(self) -> bool:

@@ -27,6 +27,7 @@ def findings_of(
     value: Ints,
     position: Ints,
     op: Ints,
+    other_ops: pa.ListArray | None = None,
     **evidence: Ints,
 ) -> pa.Table:
     """Return findings in order of position, value and op.
@@ -39,6 +40,7 @@ def findings_of(
         value: value that the finding is about; in all evidence, `NONE` is stored as null.
         position: its position.
         op: operation that showed it.
+        other_ops: further operations of each finding; None if there are none.
         evidence: further columns of `FINDINGS`; omitted columns are null.
     """
     if not value.size:
@@ -55,7 +57,9 @@ def findings_of(
     for name, numbers in evidence.items():
         ordered = numbers[order].astype(np.int64)
         columns[name] = pa.array(ordered, mask=ordered == NONE)
-    return pa.table([columns.get(name, pa.nulls(count, pa.int64())) for name in FINDINGS.names], FINDINGS)
+    if other_ops is not None:
+        columns["other_ops"] = other_ops.take(pa.array(order))
+    return pa.table([columns.get(field.name, pa.nulls(count, field.type)) for field in FINDINGS], FINDINGS)
 
 
 def received_after(view: LogView, anomaly: Anomaly, before: Receives, after: Receives, **more: Any) -> pa.Table:

@@ -28,6 +28,7 @@ SEQUENCE_JUMP = Anomaly(
     "a reader received a producer's messages in a different sequence than they were sent",
     LOGS,
     about=About.PAIR,
+    spans=True,
 )
 
 

@@ -51,18 +51,33 @@ MISSED = Anomaly(
 
 @dataclass(slots=True)
 class _Tally:
-    """For each message, how many subscriptions lack it, and the row of the operation that began the first of them."""
+    """For each message, how many subscriptions lack it, and the rows of the operations that began them."""
 
     count: Ints
     row: Ints
+    others: list[tuple[Ints, int]]
 
     @classmethod
     def of(cls, size: int) -> _Tally:
-        return cls(np.zeros(size, np.int64), np.full(size, NONE))
+        return cls(np.zeros(size, np.int64), np.full(size, NONE), [])
 
     def add(self, lacks: Flags, row: int) -> None:
+        self.others.append((np.flatnonzero(lacks & (self.row != NONE)), row))
         self.count[lacks] += 1
         self.row[lacks & (self.row == NONE)] = row
+
+    def other_ops(self, messages: Ints, op_of: Ints) -> pa.ListArray | None:
+        """Return for some messages the operations that began the other subscriptions that lack them."""
+        place = np.full(self.count.size, NONE)
+        place[messages] = np.arange(messages.size)
+        pairs = [(place[lacks][place[lacks] != NONE], op_of[row]) for lacks, row in self.others]
+        of_message = np.concatenate([some for some, _ in pairs]) if pairs else np.zeros(0, np.int64)
+        if not of_message.size:
+            return None
+        ops = np.concatenate([np.full(some.size, op) for some, op in pairs])
+        order = np.argsort(of_message, kind="stable")
+        offsets = np.searchsorted(of_message[order], np.arange(messages.size + 1))
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ops[order].astype(np.int64)))
 
 
 def loss_cases(view: FeedView) -> pa.Table:
@@ -186,4 +201,5 @@ def _findings(view: FeedView, anomaly: Anomaly, rows: Ints, tally: _Tally, due: 
         detail=np.where(count == due[found], _ALL, np.where(count == 1, _ONE, _SOME)),
         **send_evidence(view.log, rows[found]),
         other_op=view.log.operations.op[tally.row[found]],
+        other_ops=tally.other_ops(found, view.log.operations.op),
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Copies, Mechanism
 from chaoskit.contract.traits import Recovers
 from clusters.bookkeeper import artifacts
 from clusters.common.supervision import RUNS
@@ -41,32 +43,33 @@ _KEPT = (
 _ONE_MARK_FIXED = ((4, 14, 8), (4, 15, 5), (4, 16, 2), (4, 17, 0))
 
 
-def _no_digest(declared: Declared, effects: Sequence[Effect]) -> str:
-    why = forgotten(declared, effects)
-    if declared.options.digest != "DUMMY" or not why:
-        return ""
-    return f"digest DUMMY: clients do not detect a modified entry; {why}"
+def _no_digest(declared: Declared) -> Sequence[Mechanism]:
+    if declared.options.digest != "DUMMY":
+        return ()
+    why = "digest DUMMY: clients do not detect a modified entry"
+    return tuple(replace(mechanism, why=f"{why}; {mechanism.why}") for mechanism in forgotten(declared))
 
 
-def _closed_by_writer(declared: Declared, effects: Sequence[Effect]) -> str:
+def _closed_by_writer(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Recovers) is None:
-        return ""
-    return (
+        return ()
+    why = (
         "recover_every: a writer whose adds are refused, because another client recovers its ledger, may close the "
         "ledger below entries that the recovery has already confirmed to readers"
     )
+    return (Choice(why=why),)
 
 
-def _one_mark(declared: Declared, effects: Sequence[Effect]) -> str:
-    version = artifacts.parse_version(declared.options.version)
+def _one_mark(declared: Declared) -> Sequence[Mechanism]:
+    version, directories = artifacts.parse_version(declared.options.version), len(declared.options.ledger_directories)
     fixed = next((fix for fix in _ONE_MARK_FIXED if fix[:2] == version[:2]), _ONE_MARK_FIXED[-1])
-    ended = any(each.on_hosts and each.abrupt for each in effects)
-    if len(declared.options.ledger_directories) < 2 or version >= fixed or not ended:
-        return ""
-    return (
-        f"{len(declared.options.ledger_directories)} ledger_directories, and a bookie's process ended: a flush of one "
-        "directory marks the journal as flushed for all of them, so that entries of the others are not replayed"
+    if directories <= 1 or version >= fixed:
+        return ()
+    why = (
+        f"{directories} ledger_directories, and a bookie's process ended: a flush of one directory marks the journal as "
+        "flushed for all of them, so that entries of the others are not replayed"
     )
+    return (Copies(why=why, in_process=True, enough=1, leader_counts=False, lag_ns=None),)
 
 
 RULES = (

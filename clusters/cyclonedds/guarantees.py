@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import SECOND, format_duration
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from clusters.common.effects import disturbed, longest_ns, outruns
+from chaoskit.contract.act import PARTS_CONNECTIONS, Act
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Limit, Measure, Mechanism, Party, Session, Way
+from clusters.common.overload import overload
 from clusters.common.supervision import RUNS
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
@@ -19,65 +21,71 @@ def _reliable(declared: Declared) -> bool:
     return promise(declared.options.lease, declared.producer, declared.consumer).delivery != "at-most-once"
 
 
-def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
-    if all(each.qos == "reliable" for _, each in _sides(declared)):
-        return ""
-    if outruns(declared):
-        return "qos: best-effort: a reader that is slower than its writers misses what its buffers cannot hold"
-    return "qos: best-effort: a sample is sent once, and nobody tells whether it arrived" if disturbed(effects) else ""
+def _best_effort(declared: Declared) -> Sequence[Mechanism]:
+    if all(side.qos == "reliable" for _, side in _sides(declared)):
+        return ()
+    why = "qos: best-effort: a sample is sent once, and nobody tells whether it arrived"
+    slow = "qos: best-effort: a reader that is slower than its writers misses what its buffers cannot hold"
+    by = PARTS_CONNECTIONS | Act.DROPS | Act.SLOWS
+    return Way(why=why, path=_WAY, by=by, in_order=False), *overload(declared, slow)
 
 
-def _keep_last(declared: Declared, effects: Sequence[Effect]) -> str:
-    kept = [
-        f"{role}: {{history: keep-last, depth: {each.depth}}}"
-        for role, each in _sides(declared)
-        if each.history == "keep-last"
-    ]
-    if not kept or not disturbed(effects):
-        return ""
-    return f"{kept[0]}: a sample that was not delivered is replaced by a newer one"
+def _keep_last(declared: Declared) -> Sequence[Mechanism]:
+    kept = [(role, side) for role, side in _sides(declared) if side.history == "keep-last"]
+    if not kept:
+        return ()
+    depth = min(side.depth for _, side in kept)
+    why = f"{kept[0][0]}: {{history: keep-last, depth: {depth}}}: a sample that was not delivered is replaced by a newer one"
+    return (Limit(why=why, measure=Measure.NEWER, most=depth, path=() if _reliable(declared) else _WAY),)
 
 
 def _sides(declared: Declared) -> tuple[tuple[str, EndpointSettings], ...]:
     return ("producer", writer_settings(declared.producer)), ("consumer", reader_settings(declared.consumer))
 
 
-def _writer_ended(declared: Declared, effects: Sequence[Effect]) -> str:
+def _writer_ended(declared: Declared) -> Sequence[Mechanism]:
     if not _reliable(declared) or writer_settings(declared.producer).acks == "readers":
-        return ""
-    if not any(each.abrupt for each in effects):
-        return ""
-    return "acks: write: a sample that no reader has acknowledged is only in the memory of its writer, which ended"
+        return ()
+    why = "acks: write: a sample that no reader has acknowledged is only in the memory of its writer, which ended"
+    return (Way(why=why, path=(Party.PRODUCER,), by=Act.ENDS, for_consumer=True),)
 
 
-def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
+def _lease(declared: Declared) -> Sequence[Mechanism]:
     lease_ns = declared.options.lease
-    if not _reliable(declared) or longest_ns(declared, effects) < lease_ns:
-        return ""
+    if not _reliable(declared):
+        return ()
     lease = format_duration(lease_ns)
-    return f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
+    why = f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
+    return (Way(why=why, path=_WAY, by=_SILENT, longer_ns=lease_ns),)
 
 
-def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
+def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     lease_ns = promise(declared.options.lease, declared.producer, declared.consumer).liveliness_ns
-    silent_ns = longest_ns(declared, effects)
     key = "lease" if lease_ns == declared.options.lease else "producer.liveliness_lease"
-    if silent_ns >= lease_ns:
-        return f"{key}: {format_duration(lease_ns)}: a writer that is not heard for so long counts as not alive"
-    best_effort = any(each.qos == "best-effort" for _, each in _sides(declared))
-    if best_effort and silent_ns >= min(_ASSERTED_NS, lease_ns // 5):
-        why = "a best-effort reader is heard only when its participant says that it is alive, shortly before that"
-        return f"{key}: {format_duration(lease_ns)}: {why}; a writer that has given it up sends it nothing"
-    return ""
+    lease = f"{key}: {format_duration(lease_ns)}"
+    why = f"{lease}: a writer that is not heard for so long counts as not alive"
+    found = [Session(why=why, path=_WAY, by=_SILENT, longer_ns=lease_ns, after_ns=lease_ns, group=True)]
+    if any(side.qos == "best-effort" for _, side in _sides(declared)):
+        shortly = "a best-effort reader is heard only when its participant says that it is alive, shortly before that"
+        why = f"{lease}: {shortly}; a writer that has given it up sends it nothing"
+        longer_ns = min(_ASSERTED_NS, lease_ns // 5)
+        found.append(Session(why=why, path=_WAY, by=_SILENT, longer_ns=longer_ns, after_ns=lease_ns, group=True))
+    return found
 
 
-def _owner_ended(declared: Declared, effects: Sequence[Effect]) -> str:
-    told = promise(declared.options.lease, declared.producer, declared.consumer)
-    if not told.exclusive or not any(each.abrupt for each in effects):
-        return ""
-    lease = format_duration(told.liveliness_ns)
-    return f"ownership: exclusive: an owner that ended without a word stays the owner for {lease}"
+def _owner_ended(declared: Declared) -> Sequence[Mechanism]:
+    promised = promise(declared.options.lease, declared.producer, declared.consumer)
+    if not promised.exclusive:
+        return ()
+    lease = format_duration(promised.liveliness_ns)
+    why = f"ownership: exclusive: an owner that ended without a word stays the owner for {lease}"
+    lasts_ns = promised.liveliness_ns
+    return (Way(why=why, path=(Party.PRODUCER,), by=Act.ENDS, after_ns=lasts_ns, in_order=False, anyone=True),)
 
+
+_WAY = (Party.PRODUCER, Party.CONSUMER)
+_SILENT = PARTS_CONNECTIONS | Act.DROPS
+"""What may keep a peer from being heard."""
 
 _DDS = "OMG DDS 1.4"
 _RTPS = "OMG DDSI-RTPS 2.5"
@@ -91,7 +99,6 @@ RULES = (
         f"{_DDS}, 2.2.3.14 RELIABILITY",
         "cyclonedds/packet-loss:best-effort",
         "cyclonedds/packet-loss:reliable",
-        anywhere=True,
     ),
     Rule(
         "cyclonedds.keep-last",
@@ -101,7 +108,6 @@ RULES = (
         f"{_DDS}, 2.2.3.18 HISTORY",
         "cyclonedds/partition:keep-last",
         "cyclonedds/partition:keep-all",
-        anywhere=True,
     ),
     Rule(
         "cyclonedds.writer-ended",
@@ -111,7 +117,6 @@ RULES = (
         f"{_DDS}, 2.2.2.4.2.11 write, 2.2.2.4.1.12 wait_for_acknowledgments",
         "cyclonedds/crash-publisher:write",
         "cyclonedds/crash-publisher:readers",
-        anywhere=True,
     ),
     Rule(
         "cyclonedds.lease",
@@ -121,7 +126,6 @@ RULES = (
         f"{_RTPS}, 8.5.3.2 SPDPdiscoveredParticipantData, leaseDuration; Cyclone DDS, Discovery/LeaseDuration",
         "cyclonedds/one-way:beyond-lease",
         "cyclonedds/one-way:within-lease",
-        anywhere=True,
     ),
     Rule(
         "cyclonedds.not-heard",
@@ -131,7 +135,6 @@ RULES = (
         f"{_DDS}, 2.2.3.11 LIVELINESS; Cyclone DDS, ddsi_pmd.c",
         "cyclonedds/liveliness:cut",
         "cyclonedds/liveliness:short-cut",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -142,7 +145,6 @@ RULES = (
         f"{_DDS}, 2.2.3.9 OWNERSHIP, 2.2.3.10 OWNERSHIP_STRENGTH; Cyclone DDS, dds_rhc_default.c",
         "cyclonedds/ownership:owner-restarts",
         "cyclonedds/ownership:shared",
-        anywhere=True,
     ),
 )
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS, Damage, Declared, Effect, Rule
-from clusters.common.effects import LOSES, hosts_down_beside, hosts_hit
+from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS, Damage, Declared, Rule
+from chaoskit.contract.mechanism import Copies, Elects, Mechanism
 from clusters.common.properties import is_true, setting
 from clusters.kafka import artifacts
-from clusters.kafka.settings import ELIGIBLE_LEADERS, KafkaOptions, flushes_each_message, min_insync
+from clusters.kafka.sending import required
+from clusters.kafka.settings import ELIGIBLE_LEADERS, KafkaOptions, flushes_each_message, lag_ns, min_insync
+from clusters.kafka.storing import LOSES
 
 _DEFAULT_SINCE = (4, 1)
 _UNCLEAN_SINCE = (3, 9)
@@ -38,47 +40,51 @@ def unclean(options: KafkaOptions) -> bool:
     return asked and (options.in_zookeeper or artifacts.parse_version(options.version) >= _UNCLEAN_SINCE)
 
 
-def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not unclean(declared.options) or len(hosts_hit(effects)) < insync(declared):
-        return ""
-    return "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader"
+def _unclean_election(declared: Declared) -> Sequence[Mechanism]:
+    if not unclean(declared.options):
+        return ()
+    why = "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader"
+    return (_passed_over(declared, why, Elects.OUT_OF_SYNC),)
 
 
-def _last_replica(declared: Declared, effects: Sequence[Effect]) -> str:
-    late = [effect for effect in effects if effect.delays]
-    if eligible_leaders(declared.options) or not _last_forgot(declared, late):
-        return ""
-    return (
+def _last_replica(declared: Declared) -> Sequence[Mechanism]:
+    if eligible_leaders(declared.options) or flushes_each_message(declared.options):
+        return ()
+    why = (
         "without eligible leader replicas, the last in-sync replica leads again after its power was cut, without what "
         "it had not flushed, although others that had left the in-sync replicas have it"
     )
+    return (_passed_over(declared, why, Elects.DAMAGED, takes=LOSES),)
 
 
-def _last_known_leader(declared: Declared, effects: Sequence[Effect]) -> str:
-    abrupt = [effect for effect in effects if effect.abrupt]
-    if not eligible_leaders(declared.options) or not _last_forgot(declared, abrupt):
-        return ""
-    return (
+def _last_known_leader(declared: Declared) -> Sequence[Mechanism]:
+    if not eligible_leaders(declared.options) or flushes_each_message(declared.options):
+        return ()
+    why = (
         f"{insync(declared)} or more replicas were shut down uncleanly, so that none is eligible, and the last known "
         "leader leads again, without what it had not flushed"
     )
+    return (_passed_over(declared, why, Elects.DAMAGED, takes=LOSES, away=insync(declared)),)
 
 
-def _empty_leader(declared: Declared, effects: Sequence[Effect]) -> str:
-    abrupt, late = ([each for each in effects if getattr(each, name)] for name in ("abrupt", "delays"))
-    everybody = hosts_down_beside(late, Damage.DESTROYS) >= declared.replication
-    if not everybody or hosts_down_beside(abrupt, Damage.DESTROYS) < insync(declared):
-        return ""
-    return (
+def _empty_leader(declared: Declared) -> Sequence[Mechanism]:
+    why = (
         f"all {declared.replication} replicas were away, {insync(declared)} or more shut down uncleanly, and the disk "
         "of one was lost: it may lead again without data, and the others then cut off what they have"
     )
+    return (_passed_over(declared, why, Elects.DAMAGED, takes=Damage.DESTROYS, away=insync(declared)),)
 
 
-def _last_forgot(declared: Declared, effects: Sequence[Effect]) -> bool:
-    """Return whether a host forgot what it had not flushed while enough hosts were under a fault."""
-    beside = hosts_down_beside(effects, LOSES)
-    return beside >= insync(declared) and not flushes_each_message(declared.options)
+def _passed_over(declared: Declared, why: str, elects: Elects, takes: Damage = Damage.NONE, away: int = 0) -> Copies:
+    return Copies(
+        why=why,
+        required=required(declared),
+        takes=takes,
+        elects=elects,
+        away=away,
+        lag_ns=lag_ns(declared.options),
+        from_its_end=True,
+    )
 
 
 EMPTY_LEADER = Rule(
@@ -101,7 +107,6 @@ ELECTION_RULES = (
         "Kafka documentation, topic setting unclean.leader.election.enable",
         "kafka/election:unclean",
         "kafka/election:clean",
-        elects=True,
     ),
     Rule(
         "kafka.last-known-leader",

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Mechanism
 from clusters.kafka.sending import acks_zero, retries
 from clusters.kafka.storing import disks_lost, files_changed, os_flush
 
-Why = Callable[[Declared, Sequence[Effect]], str]
 
-
-def _of_feeds(*reasons: Why) -> Why:
-    def why(declared: Declared, effects: Sequence[Effect]) -> str:
+def _of_feeds(*reasons: Callable[[Declared], Sequence[Mechanism]]) -> Callable[[Declared], Sequence[Mechanism]]:
+    def mechanisms(declared: Declared) -> Sequence[Mechanism]:
         if not any(topic.model is PUBSUB for topic in declared.topics):
-            return ""
-        return next(filter(None, (reason(declared, effects) for reason in reasons)), "")
+            return ()
+        return tuple(mechanism for reason in reasons for mechanism in reason(declared))
 
-    return why
+    return mechanisms
 
 
 FEED_RULES = (
@@ -30,7 +29,6 @@ FEED_RULES = (
         "Kafka documentation, producer setting acks",
         "kafka/feed:killed-acks-zero",
         "kafka/feed:killed-acks-one",
-        anywhere=True,
     ),
     Rule(
         "kafka.feed-truncated",
@@ -49,6 +47,5 @@ FEED_RULES = (
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/feed:resent",
         "kafka/feed:resent-idempotent",
-        anywhere=True,
     ),
 )

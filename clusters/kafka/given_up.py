@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.guarantee import Declared, Effect, Rule
-from clusters.common.effects import longest_ns
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Mechanism, Retry
 from clusters.common.properties import is_true
 from clusters.kafka.producer import resolve_producer
+from clusters.kafka.sending import PRODUCE
 from clusters.kafka.settings import KafkaOptions
 
 TIMEOUT = "delivery.timeout.ms"
@@ -16,18 +18,20 @@ _DEFAULT_MS = 300_000
 """librdkafka's own."""
 
 
-def _given_up(declared: Declared, effects: Sequence[Effect]) -> str:
+def _given_up(declared: Declared) -> Sequence[Mechanism]:
     options: KafkaOptions = declared.options
     producer = resolve_producer(declared.producer)
     if options.clients != "librdkafka" or not is_true(producer.get("enable.idempotence")):
-        return ""
+        return ()
     timeout_ms = float(producer.get(TIMEOUT, _DEFAULT_MS))
-    if not timeout_ms or longest_ns(declared, effects) < timeout_ms * MILLISECOND:
-        return ""
-    return (
-        f"a fault lasted longer than {TIMEOUT}={timeout_ms:g}: librdkafka gives sends up, takes a new epoch, and sends "
-        "again with new sequence numbers what was not acknowledged, although brokers may have it"
+    if not timeout_ms:
+        return ()
+    why = (
+        f"{TIMEOUT}={timeout_ms:g}: librdkafka gives sends up that take longer, takes a new epoch, and sends again with "
+        "new sequence numbers what was not acknowledged, although brokers may have it"
     )
+    longer_ns = int(timeout_ms * MILLISECOND)
+    return (Retry(why=why, by=PARTS_CONNECTIONS | LATE, patience_ns=longer_ns, longer_ns=longer_ns, names=PRODUCE),)
 
 
 GIVEN_UP = Rule(
@@ -38,7 +42,5 @@ GIVEN_UP = Rule(
     "librdkafka, INTRODUCTION.md, Message timeout considerations",
     "kafka/sends-given-up:librdkafka",
     "kafka/sends-given-up:in-time",
-    anywhere=True,
-    copies=True,
     known="https://github.com/confluentinc/librdkafka/issues/4953",
 )

@@ -10,48 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism
 from chaoskit.contract.traits import Resends
 from clusters.common.cycles import CYCLES
-from clusters.common.effects import LOSES, damaged, hosts_down_together
-from clusters.common.properties import is_true, setting
+from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.feed_guarantees import FEED_RULES
 from clusters.kafka.given_up import GIVEN_UP
 from clusters.kafka.late_ends import LATE_END
-from clusters.kafka.retention import deletes, offsets_expire
+from clusters.kafka.retention import RETENTION_RULES
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
-from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.storing import disks_lost, files_changed, os_flush
+from clusters.kafka.settings import lag_ns
+from clusters.kafka.storing import DISKS_LOST, STORING_RULES
 from clusters.kafka.zookeeper_guarantees import ZOOKEEPER_RULES
 
-_LAG_NS = 30 * SECOND
-"""Default of `replica.lag.time.max.ms`."""
 
-
-def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
-    options: KafkaOptions = declared.options
-    cut = hosts_down_together(effects, LOSES)
-    flushed = str(setting(options.config, "log.flush.interval.messages", 0)) == "1"
-    if flushed or cut < int(setting(options.config, "min.insync.replicas", 1)):
-        return ""
-    return (
-        f"log.flush.interval.messages is not 1 on brokers, and {cut} host(s) lost power at the same time: the topic of "
-        "committed offsets has the brokers' flush settings, so they may have been in memory only"
-    )
-
-
-def _restarts(declared: Declared, effects: Sequence[Effect]) -> str:
+def _restarts(declared: Declared) -> Sequence[Mechanism]:
     resends = declared.get(Resends)
     if resends is None or not resends.restarts:
-        return ""
-    return (
+        return ()
+    why = (
         "restart_every: messages in flight of an abandoned client may be appended after the first messages of the next "
         "client"
     )
+    return (Choice(why=why),)
 
 
 def _isolation(declared: Declared) -> str:
@@ -60,33 +45,36 @@ def _isolation(declared: Declared) -> str:
     return str(declared.consumer.get(ISOLATION, READ_COMMITTED) or own)
 
 
-def _uncommitted(declared: Declared, effects: Sequence[Effect]) -> str:
+def _uncommitted(declared: Declared) -> Sequence[Mechanism]:
     if _isolation(declared) != "read_uncommitted":
-        return ""
-    return "isolation.level=read_uncommitted: consumers receive uncommitted messages"
+        return ()
+    return (Choice(why="isolation.level=read_uncommitted: consumers receive uncommitted messages"),)
 
 
-def _own_ids(declared: Declared, effects: Sequence[Effect]) -> str:
+def _own_ids(declared: Declared) -> Sequence[Mechanism]:
     if "{incarnation}" not in str(declared.producer.get("transactional.id", "")):
-        return ""
-    return "each incarnation has a different transactional.id, so registering it does not fence earlier ones"
+        return ()
+    why = "each incarnation has a different transactional.id, so registering it does not fence earlier ones"
+    return (Choice(why=why),)
 
 
-def _not_isolated(declared: Declared, effects: Sequence[Effect]) -> str:
-    return (
+def _not_isolated(declared: Declared) -> Sequence[Mechanism]:
+    why = (
         "Kafka's transactions are atomic and read committed, but not isolated from each other: their writes interleave "
         "in the log; early and partial reads are reported as precommitted-read and torn-transaction"
     )
+    return (Choice(why=why),)
 
 
 def _checks_crcs(declared: Declared) -> bool:
     return is_true(declared.consumer.get("check.crcs", True))
 
 
-def _unchecked(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _checks_crcs(declared) or not damaged(effects, Damage.CORRUPTS):
-        return ""
-    return "check.crcs=false: consumers receive the content of a damaged file of the leader, with damaged positions"
+def _unchecked(declared: Declared) -> Sequence[Mechanism]:
+    if _checks_crcs(declared):
+        return ()
+    why = "check.crcs=false: consumers receive the content of a damaged file of the leader, with damaged positions"
+    return (Copies(why=why, takes=Damage.CORRUPTS, enough=1, elects=Elects.DAMAGED, lag_ns=lag_ns(declared.options)),)
 
 
 RULES = (
@@ -98,7 +86,6 @@ RULES = (
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-zero",
         "kafka/kill-leader:acks-all",
-        anywhere=True,
     ),
     Rule(
         "kafka.acks-zero-order",
@@ -117,65 +104,11 @@ RULES = (
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-one",
         "kafka/kill-leader:acks-all",
-        elects=True,
     ),
-    Rule(
-        "kafka.disks-lost",
-        ("truncated",),
-        disks_lost,
-        "keep fewer replicas on disks that can fail together, or raise min.insync.replicas (at the replication, one "
-        "broker that is away stops all writes)",
-        'Kafka documentation, "Replication"',
-        "kafka/last-replica:disk-min-insync-one",
-        "kafka/last-replica:disk-min-insync-two",
-    ),
+    DISKS_LOST,
     EMPTY_LEADER,
-    Rule(
-        "kafka.os-flush",
-        ("truncated",),
-        os_flush,
-        "set flush.messages=1 (or log.flush.interval.messages=1 on brokers), or keep replicas on separate power",
-        "Kafka documentation, topic setting flush.messages",
-        "kafka/power-all:os-flush",
-        "kafka/power-all:flush-each",
-    ),
-    Rule(
-        "kafka.internal-os-flush",
-        ("commit-regression",),
-        _internal_os_flush,
-        "set log.flush.interval.messages=1 on brokers",
-        "Kafka documentation, broker setting log.flush.interval.messages",
-        "kafka/offsets-flush:topic-only",
-        "kafka/offsets-flush:brokers-too",
-    ),
-    Rule(
-        "kafka.offsets-expired",
-        ("commit-regression",),
-        offsets_expire,
-        "set offsets.retention.minutes to more than a group may be without members",
-        "Kafka documentation, broker setting offsets.retention.minutes",
-        "kafka/offsets-expired:expired",
-        "kafka/offsets-expired:kept",
-        anywhere=True,
-    ),
-    Rule(
-        "kafka.retention",
-        ("expired",),
-        deletes,
-        "set retention.ms=-1 and retention.bytes=-1",
-        "Kafka documentation, topic settings retention.ms and retention.bytes",
-        "kafka/retention:short",
-        "kafka/retention:default",
-    ),
-    Rule(
-        "kafka.files-changed",
-        ("truncated",),
-        files_changed,
-        "delete the files of the damaged replica; the broker then fetches them again",
-        "Kafka 4.1, LogSegment.recover: a segment ends before its first damaged batch",
-        "kafka/truncated-segments:all-replicas",
-        "kafka/truncated-segments:follower",
-    ),
+    *STORING_RULES,
+    *RETENTION_RULES,
     *FEED_RULES,
     *ELECTION_RULES,
     *ZOOKEEPER_RULES,
@@ -187,7 +120,6 @@ RULES = (
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/retries:plain",
         "kafka/retries:idempotent",
-        anywhere=True,
     ),
     Rule(
         "kafka.restarts",
@@ -206,7 +138,6 @@ RULES = (
         "Kafka documentation, producer setting max.in.flight.requests.per.connection",
         "kafka/retries-reordered:many-in-flight",
         "kafka/retries-reordered:one-in-flight",
-        anywhere=True,
     ),
     GIVEN_UP,
     LATE_END,
@@ -281,4 +212,4 @@ def promises(declared: Declared) -> Mapping[str, str]:
     }  # fmt: skip
 
 
-GUARANTEES = Guarantees(RULES, promises, lag_ns=_LAG_NS)
+GUARANTEES = Guarantees(RULES, promises)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Mechanism, Party, Session
 from chaoskit.contract.traits import Transactions
-from clusters.common.effects import disturbed
 from clusters.kafka.artifacts import parse_version
 from clusters.kafka.settings import KafkaOptions
 
@@ -17,13 +17,14 @@ _EPOCH_PER_TRANSACTION = 2
 _SINCE = (4,)
 
 
-def _late_end(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Transactions) is None or not disturbed(effects) or _has_epochs(declared):
-        return ""
-    return (
+def _late_end(declared: Declared) -> Sequence[Mechanism]:
+    if declared.get(Transactions) is None or _has_epochs(declared):
+        return ()
+    why = (
         "transactions share the epoch of their producer: a request to end one that arrives late ends the next one, and "
         "what is aborted later, or was not committed yet, is read"
     )
+    return (Session(why=why, path=(Party.PRODUCER, Party.BROKERS)),)
 
 
 def _has_epochs(declared: Declared) -> bool:
@@ -42,6 +43,5 @@ LATE_END = Rule(
     "KIP-890, Transactions Server-Side Defense",
     "kafka/late-end:librdkafka",
     "kafka/late-end:java",
-    anywhere=True,
     known="KIP-890, with clients that do not ask for an epoch for each transaction, and before Kafka 4.0",
 )

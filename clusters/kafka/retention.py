@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND, format_duration
-from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Limit, Measure, Mechanism
 from chaoskit.contract.traits import Group, Paced
-from chaoskit.contract.workload import CONSUMER
-from clusters.common.effects import lasted_ns
 from clusters.common.properties import setting
 from clusters.kafka.settings import KafkaOptions
 
@@ -23,9 +22,6 @@ _DEFAULT_MS = 7 * 24 * 3_600_000
 _OFFSETS_MINUTES = 7 * 24 * 60
 _ENVELOPE = 256
 """Bytes that Kafka stores at most with a message that is alone in its batch."""
-
-_BESIDE_LOAD_NS = 15 * MINUTE
-"""How much longer than its load a run may take until everything is read."""
 
 
 def compacts(options: KafkaOptions) -> bool:
@@ -44,36 +40,27 @@ def retention_ns(options: KafkaOptions) -> int | None:
     return None if milliseconds < 0 else milliseconds * MILLISECOND
 
 
-def deletes(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why messages may be deleted during the run; empty if they may not."""
+def deletes(declared: Declared) -> Sequence[Mechanism]:
+    """Return how messages may be deleted during the run; nothing if they may not."""
     options: KafkaOptions = declared.options
     size = int(setting(options.topic, "retention.bytes", setting(options.config, "log.retention.bytes", -1)))
     if 0 <= size < _most_bytes(declared):
-        return f"retention.bytes={size}: the oldest segments are deleted beyond this size"
+        why = f"retention.bytes={size}: the oldest segments are deleted beyond this size"
+        return (Limit(why=why, measure=Measure.SHOWN),)
     after_ns = retention_ns(options)
-    ahead_ns = max((effect.ahead_ns for effect in effects), default=0)
-    if after_ns is None or after_ns > declared.load_ns + _BESIDE_LOAD_NS + ahead_ns:
-        return ""
+    if after_ns is None:
+        return ()
     why = f"retention.ms={after_ns // MILLISECOND}: segments are deleted when their newest message is older"
-    return f"{why}, and a broker's clock was {format_duration(ahead_ns)} ahead" if ahead_ns else why
+    return (Limit(why=why, measure=Measure.AGE, most=after_ns),)
 
 
-def offsets_expire(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why the committed offsets of a group may be deleted during the run; empty if they may not: while somebody
-    is a member, they are kept."""
-    group = declared.get(Group)
+def _offsets_expire(declared: Declared) -> Sequence[Mechanism]:
+    """Return how the committed offsets of a group may be deleted: while somebody is a member, they are kept."""
+    if declared.get(Group) is None:
+        return ()
     minutes = int(setting(declared.options.config, "offsets.retention.minutes", _OFFSETS_MINUTES))
-    if group is None or not any(
-        lasted_ns(declared, each) >= minutes * MINUTE and _members_away(each) >= group.members
-        for each in effects
-        if each.delays
-    ):
-        return ""
-    return f"offsets.retention.minutes={minutes}: the committed offsets of a group without members are deleted then"
-
-
-def _members_away(effect: Effect) -> int:
-    return sum(target.startswith(CONSUMER) for target in effect.targets)
+    why = f"offsets.retention.minutes={minutes}: the committed offsets of a group without members are deleted then"
+    return (Limit(why=why, measure=Measure.ABSENT, most=minutes * MINUTE, whole_group=True),)
 
 
 def _most_bytes(declared: Declared) -> float:
@@ -82,3 +69,25 @@ def _most_bytes(declared: Declared) -> float:
     if paced is None or paced.per_second is None:
         return math.inf
     return 2 * paced.per_second * math.ceil(declared.load_ns / SECOND) * (paced.size + _ENVELOPE)
+
+
+RETENTION_RULES = (
+    Rule(
+        "kafka.offsets-expired",
+        ("commit-regression",),
+        _offsets_expire,
+        "set offsets.retention.minutes to more than a group may be without members",
+        "Kafka documentation, broker setting offsets.retention.minutes",
+        "kafka/offsets-expired:expired",
+        "kafka/offsets-expired:kept",
+    ),
+    Rule(
+        "kafka.retention",
+        ("expired",),
+        deletes,
+        "set retention.ms=-1 and retention.bytes=-1",
+        "Kafka documentation, topic settings retention.ms and retention.bytes",
+        "kafka/retention:short",
+        "kafka/retention:default",
+    ),
+)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect
-from clusters.common.effects import disturbed, hosts_hit
+from chaoskit.base.quantities import MILLISECOND
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism, Party, Required, Retry, Way
 from clusters.common.properties import is_true
 from clusters.kafka.producer import resolve_producer
+from clusters.kafka.settings import lag_ns
+
+PRODUCE = frozenset({"Produce"})
+"""The request that carries messages of producers."""
+
+_REQUEST_TIMEOUT_MS = 30_000
+"""Default of `request.timeout.ms`, of librdkafka and of Kafka's own client."""
 
 
 def acks(declared: Declared) -> str:
@@ -16,50 +25,74 @@ def acks(declared: Declared) -> str:
     return "all" if asked == "-1" else asked
 
 
-def acks_zero(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why acknowledged messages may not be there with acks=0."""
-    if acks(declared) != "0" or not disturbed(effects):
-        return ""
-    return "acks=0: a send is acknowledged as soon as it is written to the socket, before any broker has it"
-
-
-def acks_zero_order(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why messages may arrive out of order with acks=0."""
+def acks_zero(declared: Declared) -> Sequence[Mechanism]:
+    """Return how acknowledged messages may be gone with acks=0."""
     if acks(declared) != "0":
-        return ""
-    return "acks=0: a send is acknowledged before any broker has it, so a later one may arrive first"
+        return ()
+    why = "acks=0: a send is acknowledged as soon as it is written to the socket, before any broker has it"
+    return Way(why=why, path=(Party.PRODUCER, Party.LEADER), names=PRODUCE), _by_leader_alone(declared, why)
 
 
-def acks_one(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why the leader's acknowledgement alone did not keep a message."""
-    if acks(declared) != "1" or not hosts_hit(effects):
-        return ""
-    return (
+def acks_zero_order(declared: Declared) -> Sequence[Mechanism]:
+    """Return how messages may arrive out of order with acks=0."""
+    if acks(declared) != "0":
+        return ()
+    return (Choice(why="acks=0: a send is acknowledged before any broker has it, so a later one may arrive first"),)
+
+
+def acks_one(declared: Declared) -> Sequence[Mechanism]:
+    """Return how a message may be gone that the leader alone acknowledged."""
+    if acks(declared) != "1":
+        return ()
+    why = (
         "acks=1: only the leader acknowledges, and a message that no follower has fetched is lost when another replica "
         "becomes leader"
     )
+    return (_by_leader_alone(declared, why),)
 
 
-def _sends_twice(declared: Declared, effects: Sequence[Effect]) -> bool:
-    producer = resolve_producer(declared.producer)
-    never = is_true(producer.get("enable.idempotence")) or str(producer.get("retries", 1)) == "0"
-    return disturbed(effects) and not never and acks(declared) != "0"
+def _by_leader_alone(declared: Declared, why: str) -> Copies:
+    return Copies(
+        why=why,
+        required=Required.LEADER,
+        elects=Elects.LAGGING | Elects.OUT_OF_SYNC,
+        lag_ns=lag_ns(declared.options),
+        from_its_end=True,
+    )
 
 
-def retries(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why a message may be written twice."""
-    if not _sends_twice(declared, effects):
-        return ""
-    return "enable.idempotence=false with retries: a batch is written twice if its acknowledgement was lost"
+def required(declared: Declared) -> Required:
+    """Return who has a message when it is acknowledged."""
+    return Required.IN_SYNC if acks(declared) == "all" else Required.LEADER
 
 
-def in_flight(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why a message that was written twice may come after later ones."""
+def retries(declared: Declared) -> Sequence[Mechanism]:
+    """Return how a message may be written twice."""
+    if not _sends_twice(declared):
+        return ()
+    return (_retry(declared, "enable.idempotence=false with retries: a batch is written twice if its answer was lost"),)
+
+
+def in_flight(declared: Declared) -> Sequence[Mechanism]:
+    """Return how a message that was sent again may come after later ones."""
     producer = resolve_producer(declared.producer)
     many = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
-    if not _sends_twice(declared, effects) or many <= 1:
-        return ""
-    return f"retries without idempotence and max.in.flight={many}: a retried batch may be appended after later ones"
+    if not _sends_twice(declared) or many <= 1:
+        return ()
+    why = f"retries without idempotence and max.in.flight={many}: a retried batch may be appended after later ones"
+    return (_retry(declared, why),)
+
+
+def _retry(declared: Declared, why: str) -> Retry:
+    asked = resolve_producer(declared.producer).get("request.timeout.ms", _REQUEST_TIMEOUT_MS)
+    patience_ns = int(float(asked) * MILLISECOND)
+    return Retry(why=why, by=PARTS_CONNECTIONS | LATE, patience_ns=patience_ns, names=PRODUCE)
+
+
+def _sends_twice(declared: Declared) -> bool:
+    producer = resolve_producer(declared.producer)
+    never = is_true(producer.get("enable.idempotence")) or str(producer.get("retries", 1)) == "0"
+    return not never and acks(declared) != "0"
 
 
 def never_twice(declared: Declared) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.base.quantities import Size
+from chaoskit.base.quantities import MILLISECOND, Size
 from chaoskit.contract.wire import Wire
 from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
@@ -37,6 +37,9 @@ DATA_FILES = {
 }
 """Types of files in a log directory, as shell patterns."""
 
+
+_LAG_MS = 30_000
+"""Default of `replica.lag.time.max.ms`."""
 
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 """Feature of KIP-966."""
@@ -149,6 +152,11 @@ def flushes_each_message(options: KafkaOptions) -> bool:
     """Return whether every message is fsynced before it is acknowledged."""
     broker = setting(options.config, "log.flush.interval.messages", 0)
     return str(setting(options.topic, "flush.messages", broker)) == "1"
+
+
+def lag_ns(options: KafkaOptions) -> int:
+    """Return for how long a replica may not have caught up and still be in sync, ns."""
+    return int(setting(options.config, "replica.lag.time.max.ms", _LAG_MS)) * MILLISECOND
 
 
 def min_insync(options: KafkaOptions) -> int:

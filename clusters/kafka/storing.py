@@ -4,41 +4,95 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from clusters.common.effects import LOSES, damaged, hosts_down_together
-from clusters.kafka.elections import insync
-from clusters.kafka.settings import flushes_each_message
+from chaoskit.contract.guarantee import Damage, Declared, Rule
+from chaoskit.contract.mechanism import Copies, Elects, Mechanism, Required
+from clusters.common.properties import setting
+from clusters.kafka.sending import required
+from clusters.kafka.settings import KafkaOptions, flushes_each_message, lag_ns
+
+LOSES = Damage.FORGETS | Damage.DESTROYS
+"""Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
 
 
-def os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why what was not flushed may be gone from all replicas."""
-    required = insync(declared)
-    cut = hosts_down_together(effects, LOSES)
-    if cut < required or flushes_each_message(declared.options):
-        return ""
-    return (
-        f"flushing is left to the OS, and {cut} host(s) lost power at the same time: all {required} in-sync "
-        "replica(s) that a message requires may have held it only in memory"
-    )
+def os_flush(declared: Declared) -> Sequence[Mechanism]:
+    """Return how what was not flushed may be gone from all replicas."""
+    if flushes_each_message(declared.options):
+        return ()
+    why = "flushing is left to the OS: a replica that loses its power may have held a message in memory only"
+    return (_taken(declared, why, LOSES),)
 
 
-def disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why fsynced data may be gone from all replicas."""
-    required = insync(declared)
-    destroyed = hosts_down_together(effects, Damage.DESTROYS)
-    if destroyed < required:
-        return ""
-    return (
-        f"the disks of {destroyed} host(s) lost fsynced data at the same time: all {required} in-sync replica(s) that "
-        "a message requires may have been on them"
-    )
+def disks_lost(declared: Declared) -> Sequence[Mechanism]:
+    """Return how fsynced data may be gone from all replicas."""
+    return (_taken(declared, "a message is on the disks of the replicas that are in sync", Damage.DESTROYS),)
 
 
-def files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why a broker may lack what another program changed."""
-    if not damaged(effects, Damage.CORRUPTS):
-        return ""
-    return (
+def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
+    lag = lag_ns(declared.options)
+    return Copies(why=why, required=required(declared), takes=damage, lag_ns=lag, from_its_end=True)
+
+
+def files_changed(declared: Declared) -> Sequence[Mechanism]:
+    """Return how a broker may lack what another program changed."""
+    why = (
         "files were modified without the broker's knowledge: brokers verify CRCs when they recover a log, and clients "
         "when they read, but brokers do not repair a segment from other replicas"
     )
+    lag = lag_ns(declared.options)
+    return (Copies(why=why, takes=Damage.CORRUPTS, enough=1, elects=Elects.DAMAGED, lag_ns=lag),)
+
+
+def _internal_os_flush(declared: Declared) -> Sequence[Mechanism]:
+    options: KafkaOptions = declared.options
+    if str(setting(options.config, "log.flush.interval.messages", 0)) == "1":
+        return ()
+    why = (
+        "log.flush.interval.messages is not 1 on brokers: the topic of committed offsets has the brokers' flush "
+        "settings, so they may have been in memory only"
+    )
+    enough = int(setting(options.config, "min.insync.replicas", 1))
+    brokers = tuple(f"n{number}" for number in range(1, declared.brokers + 1))
+    lag = lag_ns(options)
+    return (Copies(why=why, required=Required.HOLDERS, takes=LOSES, enough=enough, anywhere=brokers, lag_ns=lag),)
+
+
+DISKS_LOST = Rule(
+    "kafka.disks-lost",
+    ("truncated",),
+    disks_lost,
+    "keep fewer replicas on disks that can fail together, or raise min.insync.replicas (at the replication, one "
+    "broker that is away stops all writes)",
+    'Kafka documentation, "Replication"',
+    "kafka/last-replica:disk-min-insync-one",
+    "kafka/last-replica:disk-min-insync-two",
+)
+
+STORING_RULES = (
+    Rule(
+        "kafka.os-flush",
+        ("truncated",),
+        os_flush,
+        "set flush.messages=1 (or log.flush.interval.messages=1 on brokers), or keep replicas on separate power",
+        "Kafka documentation, topic setting flush.messages",
+        "kafka/power-all:os-flush",
+        "kafka/power-all:flush-each",
+    ),
+    Rule(
+        "kafka.internal-os-flush",
+        ("commit-regression",),
+        _internal_os_flush,
+        "set log.flush.interval.messages=1 on brokers",
+        "Kafka documentation, broker setting log.flush.interval.messages",
+        "kafka/offsets-flush:topic-only",
+        "kafka/offsets-flush:brokers-too",
+    ),
+    Rule(
+        "kafka.files-changed",
+        ("truncated",),
+        files_changed,
+        "delete the files of the damaged replica; the broker then fetches them again",
+        "Kafka 4.1, LogSegment.recover: a segment ends before its first damaged batch",
+        "kafka/truncated-segments:all-replicas",
+        "kafka/truncated-segments:follower",
+    ),
+)

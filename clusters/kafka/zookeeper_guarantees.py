@@ -9,34 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Rule
-from clusters.common.effects import hosts_hit
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Damage, Declared, Rule
+from chaoskit.contract.mechanism import Copies, Mechanism
 from clusters.common.properties import setting
 from clusters.kafka.settings import zookeepers
+
+SYNCED_NS = 10 * SECOND
+"""A server that is back has the state of the leader after this time: `syncLimit`, 5 ticks of 2 s."""
 
 _AS_BEFORE = "a partition may have the leader and the in-sync replicas of before, and its log ends where theirs do"
 
 
-def _hit(declared: Declared, effects: Sequence[Effect], damage: Damage) -> bool:
-    """Return whether a ZooKeeper server had this damage."""
-    servers = {f"n{index + 1}" for index in zookeepers(declared.options, declared.hosts)}
-    return bool(servers & hosts_hit(effects, damage))
-
-
-def _not_forced(declared: Declared, effects: Sequence[Effect]) -> str:
+def _not_forced(declared: Declared) -> Sequence[Mechanism]:
     forced = str(setting(declared.options.zookeeper.config, "forceSync", "yes")).lower() not in ("no", "false")
-    if forced or not _hit(declared, effects, Damage.FORGETS):
-        return ""
-    return f"forceSync=no, and a ZooKeeper server lost power: it may have forgotten elections; {_AS_BEFORE}"
+    if forced:
+        return ()
+    why = f"forceSync=no: ZooKeeper servers that lost power may have forgotten elections; {_AS_BEFORE}"
+    return _forgotten(declared, why, Damage.FORGETS)
 
 
-def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _hit(declared, effects, Damage.DESTROYS | Damage.CORRUPTS):
-        return ""
-    return (
-        "the disk of a ZooKeeper server lost or changed fsynced data: together with a server that lags behind, it may "
-        f"form a quorum that does not know of elections; {_AS_BEFORE}"
+def _disks_lost(declared: Declared) -> Sequence[Mechanism]:
+    why = (
+        "the disks of ZooKeeper servers lost or changed fsynced data: together with servers that lag behind, they form "
+        f"a quorum that does not know of elections; {_AS_BEFORE}"
     )
+    return _forgotten(declared, why, Damage.DESTROYS | Damage.CORRUPTS)
+
+
+def _forgotten(declared: Declared, why: str, damage: Damage) -> Sequence[Mechanism]:
+    servers = tuple(f"n{index + 1}" for index in zookeepers(declared.options, declared.hosts))
+    return (Copies(why=why, takes=damage, hosts=servers, lag_ns=SYNCED_NS),) if servers else ()
 
 
 ZOOKEEPER_RULES = (
@@ -48,7 +51,6 @@ ZOOKEEPER_RULES = (
         "ZooKeeper Administrator's Guide, forceSync",
         "kafka/zookeeper-forgets:not-forced",
         "kafka/zookeeper-forgets:synced",
-        anywhere=True,
     ),
     Rule(
         "kafka.zookeeper-disks-lost",
@@ -58,6 +60,5 @@ ZOOKEEPER_RULES = (
         "ZooKeeper Administrator's Guide, dataDir: a server whose transaction log is lost must not rejoin",
         "kafka/zookeeper-forgets:fsync-lies",
         "kafka/zookeeper-forgets:synced",
-        anywhere=True,
     ),
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import SECOND, format_duration
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from chaoskit.contract.traits import Paced
-from chaoskit.contract.workload import CONSUMER
-from clusters.common.effects import disturbed, lasted_ns, outruns
+from chaoskit.base.quantities import format_duration
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Retry, Session, Way
+from clusters.common.overload import overload
 from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
@@ -18,8 +18,6 @@ AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
 """Which promise holds: MQTT's numbers of the quality of service."""
 
 _NAMES = ("at-most-once", "at-least-once", "exactly-once")
-_BACK_S = 5
-"""How long a subscriber may take to be back after a fault was healed, while messages still wait for it."""
 
 
 def _qos(declared: Declared) -> int:
@@ -32,109 +30,102 @@ def _lasting(declared: Declared) -> bool:
     return promise(declared.producer, declared.consumer).lasting
 
 
-def _broker_ended(effects: Sequence[Effect]) -> bool:
-    """Return whether the broker may have ended without saving, or lost what it had saved."""
-    return any(each.on_hosts and (each.abrupt or each.damage) for each in effects)
+def _qos_0(declared: Declared) -> Sequence[Mechanism]:
+    if _qos(declared) != AT_MOST_ONCE:
+        return ()
+    why = "QoS 0: nobody acknowledges a message, and none is kept for a subscriber that is away"
+    slow = "QoS 0: a subscriber that is slower than its publishers misses what its connection's buffers cannot hold"
+    return Way(why=why, path=_WAY), *overload(declared, slow)
 
 
-def _qos_0(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _qos(declared) != AT_MOST_ONCE or not disturbed(effects):
-        return ""
-    return "QoS 0: nobody acknowledges a message, and none is kept for a subscriber that is away"
-
-
-def _unsaved(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _broker_ended(effects):
-        return ""
+def _unsaved(declared: Declared) -> Sequence[Mechanism]:
     if not declared.options.persistent:
-        return "persistence: false: the broker keeps sessions and messages in memory only, and it ended"
-    if declared.options.sqlite:
+        why = "persistence: false: the broker keeps sessions and messages in memory only, and it ended"
+    elif declared.options.sqlite:
         every_s = declared.options.flush_s
-        return f"the SQLite plug-in saves every {every_s} s (plugin_opt_flush_period), and the broker ended in between"
-    return "the broker keeps sessions and messages in memory, and saves them from time to time; it ended in between"
+        why = f"the SQLite plug-in saves every {every_s} s (plugin_opt_flush_period), and the broker ended in between"
+    else:
+        why = "the broker keeps sessions and messages in memory, and saves them from time to time; it ended in between"
+    return (Way(why=why, path=(Party.HOLDERS,), by=Act.ENDS, for_consumer=True),)
 
 
-def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
-    most, paced = declared.options.queued_max, declared.get(Paced)
-    if not most or paced is None:
-        return ""
-    if outruns(declared):
-        return f"max_queued_messages: {most}: no more than that wait for a subscriber slower than its publishers"
-    away_s = max((_away_s(declared, each) for each in effects if each.delays), default=0.0)
-    if not away_s or (paced.per_second and paced.per_second * away_s <= most):
-        return ""
-    who = "a subscriber or a broker" if declared.options.bridge else "a subscriber"
-    return f"max_queued_messages: {most}: no more than that wait for {who} that is away"
+def _queue_full(declared: Declared) -> Sequence[Mechanism]:
+    most = declared.options.queued_max
+    if not most:
+        return ()
+    why = f"max_queued_messages: {most}: no more than that wait for a subscriber, or a bridge, that is away or slower"
+    return (Limit(why=why, measure=Measure.WAITING, most=most),)
 
 
-def _away_s(declared: Declared, effect: Effect) -> float:
-    """Return for how long messages may wait because of a fault; 0: none does."""
+def _clean_bridge(declared: Declared) -> Sequence[Mechanism]:
     bridge = declared.options.bridge
-    if bridge and effect.on_hosts:
-        return float(lasted_ns(declared, effect) / SECOND + bridge.back_s)
-    return lasted_ns(declared, effect) / SECOND + _BACK_S if _lasting(declared) else 0.0
+    if bridge is None or not bridge.clean_session:
+        return ()
+    why = "bridge: {clean_session: true}: nothing waits for the other broker while the bridge is not connected"
+    return (Way(why=why, path=(Party.HOLDERS, Party.HOLDERS), for_consumer=True),)
 
 
-def _clean_bridge(declared: Declared, effects: Sequence[Effect]) -> str:
-    bridge = declared.options.bridge
-    if bridge is None or not bridge.clean_session or not any(each.delays and each.on_hosts for each in effects):
-        return ""
-    return "bridge: {clean_session: true}: nothing waits for the other broker while the bridge is not connected"
-
-
-def _on_subscribers(effect: Effect) -> bool:
-    """Return whether a fault may have ended the session of a subscriber."""
-    return effect.delays and (effect.on_hosts or any(each.startswith(CONSUMER) for each in effect.targets))
-
-
-def _member_ended(declared: Declared, effects: Sequence[Effect]) -> str:
+def _member_ended(declared: Declared) -> Sequence[Mechanism]:
     subscriber = subscriber_settings(declared.consumer)
-    if not subscriber.share or _lasting(declared) or not any(map(_on_subscribers, effects)):
-        return ""
-    return "share: what was on its way to a member of the group whose session ended goes to no other member"
+    if not subscriber.share or _lasting(declared):
+        return ()
+    why = "share: what was on its way to a member of the group whose session ended goes to no other member"
+    return (Way(why=why, path=(Party.HOLDERS, Party.CONSUMER), in_order=False, anyone=True),)
 
 
-def _session_expired(declared: Declared, effects: Sequence[Effect]) -> str:
+def _session_expired(declared: Declared) -> Sequence[Mechanism]:
     expiry_ns = subscriber_settings(declared.consumer).session_expiry
-    away_ns = [lasted_ns(declared, each) + _BACK_S * SECOND for each in effects if _on_subscribers(each)]
-    if expiry_ns is None or not any(each >= expiry_ns for each in away_ns):
-        return ""
-    return f"session_expiry: {format_duration(expiry_ns)}: the session of a subscriber that was away for longer is gone"
+    if expiry_ns is None:
+        return ()
+    why = f"session_expiry: {format_duration(expiry_ns)}: the session of a subscriber that was away for longer is gone"
+    return (Limit(why=why, measure=Measure.ABSENT, most=expiry_ns, path=(Party.CONSUMER, Party.HOLDERS)),)
 
 
-def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:
+def _in_memory_of_client(declared: Declared) -> Sequence[Mechanism]:
     if _qos(declared) != EXACTLY_ONCE or not _lasting(declared):
-        return ""
-    if all(each.on_hosts for each in effects):
-        return ""
-    return "a subscriber takes a message of QoS 2 over before it was recorded, and keeps it in memory"
+        return ()
+    why = "a subscriber takes a message of QoS 2 over before it was recorded, and keeps it in memory"
+    return (Way(why=why, path=(Party.CONSUMER,), by=Act.ENDS),)
 
 
-def _at_least_once(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _qos(declared) != AT_LEAST_ONCE or not disturbed(effects):
-        return ""
-    return "QoS 1: what was not acknowledged when a connection ended is sent again"
+def _at_least_once(declared: Declared) -> Sequence[Mechanism]:
+    if _qos(declared) != AT_LEAST_ONCE:
+        return ()
+    why = "QoS 1: what was not acknowledged when a connection ended is sent again"
+    return (
+        Session(why=why, path=(Party.CONSUMER, Party.HOLDERS)),
+        Retry(why=why, path=(Party.PRODUCER, Party.HOLDERS, Party.HOLDERS)),
+    )
 
 
-def _clean_publisher(declared: Declared, effects: Sequence[Effect]) -> str:
+def _clean_publisher(declared: Declared) -> Sequence[Mechanism]:
     publisher = publisher_settings(declared.producer)
-    if _qos(declared) != EXACTLY_ONCE or not publisher.clean_session or not disturbed(effects):
-        return ""
-    return "clean_session: true of publishers: the broker forgets with the connection which messages it has received"
+    if _qos(declared) != EXACTLY_ONCE or not publisher.clean_session:
+        return ()
+    why = "clean_session: true of publishers: the broker forgets with the connection which messages it has received"
+    return (Retry(why=why, path=(Party.PRODUCER, Party.HOLDERS)),)
 
 
-def _qos_2_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _qos(declared) != EXACTLY_ONCE or not _broker_ended(effects):
-        return ""
-    return "the broker ended without saving which messages of QoS 2 it had received and delivered"
+def _qos_2_forgotten(declared: Declared) -> Sequence[Mechanism]:
+    if _qos(declared) != EXACTLY_ONCE:
+        return ()
+    why = "the broker ended without saving which messages of QoS 2 it had received and delivered"
+    return (
+        Session(why=why, path=(Party.HOLDERS,), by=Act.ENDS),
+        Retry(why=why, path=(Party.HOLDERS,), by=Act.ENDS),
+    )
 
 
-def _echo(declared: Declared, effects: Sequence[Effect]) -> str:
+def _echo(declared: Declared) -> Sequence[Mechanism]:
     bridge = declared.options.bridge
     if bridge is None or bridge.direction != "both" or is_true(bridge.config.get("try_private", True)):
-        return ""
-    return "bridge: {config: {try_private: false}}: the other broker does not know it for a bridge, and sends all back"
+        return ()
+    why = "bridge: {config: {try_private: false}}: the other broker does not know it for a bridge, and sends all back"
+    return (Choice(why=why),)
 
+
+_WAY = (Party.PRODUCER, Party.HOLDERS, Party.HOLDERS, Party.CONSUMER)
+"""From a publisher through its broker, and perhaps a bridge to another one, to a subscriber."""
 
 _MAN = "mosquitto.conf(5), https://mosquitto.org/man/mosquitto-conf-5.html"
 _MQTT = "MQTT 3.1.1 (OASIS)"
@@ -148,7 +139,6 @@ RULES = (
         f"{_MQTT}, 4.3.1 QoS 0: At most once delivery; {_MAN}, queue_qos0_messages",
         "mosquitto/crash-subscriber:qos-0",
         "mosquitto/crash-subscriber:kept",
-        anywhere=True,
     ),
     Rule(
         "mosquitto.queue-full",
@@ -158,7 +148,6 @@ RULES = (
         f"{_MAN}, max_queued_messages",
         "mosquitto/crash-subscriber:queue-full",
         "mosquitto/crash-subscriber:kept",
-        anywhere=True,
     ),
     Rule(
         "mosquitto.unsaved",
@@ -169,7 +158,6 @@ RULES = (
         "eclipse-mosquitto/mosquitto, issue 1855",
         "mosquitto/broker-ends:killed",
         "mosquitto/broker-ends:stopped",
-        anywhere=True,
     ),
     Rule(
         "mosquitto.clean-bridge",
@@ -179,7 +167,6 @@ RULES = (
         f"{_MAN}, cleansession",
         "mosquitto/bridge:clean",
         "mosquitto/bridge:kept",
-        anywhere=True,
     ),
     Rule(
         "mosquitto.echo",
@@ -189,7 +176,6 @@ RULES = (
         f"{_MAN}, try_private",
         "mosquitto/bridge:echo",
         "mosquitto/bridge:both-quiet",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -200,7 +186,6 @@ RULES = (
         "eclipse-mosquitto/mosquitto, issue 2662; MQTT 5.0 (OASIS), 4.8.2: a server should send it to another",
         "mosquitto/shared:clean",
         "mosquitto/shared:kept",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -211,7 +196,6 @@ RULES = (
         "MQTT 5.0 (OASIS), 3.1.2.11.2 Session Expiry Interval",
         "mosquitto/crash-subscriber:expired",
         "mosquitto/crash-subscriber:not-expired",
-        anywhere=True,
     ),
     Rule(
         "mosquitto.client-memory",
@@ -221,7 +205,6 @@ RULES = (
         "paho.mqtt.python, README, Known limitations: a session is only in the client's memory",
         "mosquitto/crash-subscriber:qos-2",
         "mosquitto/crash-subscriber:kept",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -232,7 +215,6 @@ RULES = (
         f"{_MQTT}, 4.3.2 QoS 1: At least once delivery",
         "mosquitto/partition:qos-1",
         "mosquitto/partition:qos-2",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -243,7 +225,6 @@ RULES = (
         f"{_MQTT}, 4.1 Storing state, 3.1.2.4 Clean Session",
         "mosquitto/partition:qos-2-clean",
         "mosquitto/partition:qos-2",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -254,7 +235,6 @@ RULES = (
         f"{_MAN}, persistence, autosave_interval; {_MQTT}, 4.1 Storing state",
         "mosquitto/broker-ends:qos-2",
         "mosquitto/broker-ends:stopped",
-        anywhere=True,
         alone=True,
     ),
 )

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Mechanism, Party, Retry, Session
 from chaoskit.contract.traits import Group, Resends, Transactions
 from clusters.common.cycles import CYCLES
-from clusters.common.effects import disturbed
 from clusters.common.supervision import RUNS
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.queue_guarantees import QUEUE_RULES, queue_promises
@@ -36,75 +36,86 @@ def _batches(declared: Declared) -> bool:
     return bool(resolve_producer(declared.producer).get("batching_enabled"))
 
 
-def _disturbed(declared: Declared, effects: Sequence[Effect]) -> bool:
-    return disturbed(effects) or _resends(declared).restarts
-
-
-def _other_batches(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not declared.options.deduplication or _resends(declared).what == "never" or not _batches(declared):
-        return ""
-    return f"{_BATCHES}: messages that an application resends in different batches are not recognised individually"
-
-
-def _no_deduplication(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.options.deduplication:
-        return ""
+def _resent(declared: Declared, why: str) -> Sequence[Mechanism]:
+    """Return how a message is sent again: whenever a producer goes on with a new client, or its answer was lost."""
     if _resends(declared).restarts:
-        return "deduplication is off: a producer that continues with a new client resends unconfirmed messages"
-    if not disturbed(effects):
-        return ""
-    return (
+        return (Choice(why=why),)
+    return (Retry(why=why, names=SEND),)
+
+
+def _other_batches(declared: Declared) -> Sequence[Mechanism]:
+    if not declared.options.deduplication or _resends(declared).what == "never" or not _batches(declared):
+        return ()
+    why = f"{_BATCHES}: messages that an application resends in different batches are not recognised individually"
+    return (Choice(why=why),)
+
+
+def _no_deduplication(declared: Declared) -> Sequence[Mechanism]:
+    if declared.options.deduplication:
+        return ()
+    if _resends(declared).restarts:
+        why = "deduplication is off: a producer that continues with a new client resends unconfirmed messages"
+        return (Choice(why=why),)
+    why = (
         "deduplication is off: after a reconnection the client resends messages that were written but whose "
         "acknowledgement was lost"
     )
+    return _resent(declared, why)
 
 
-def _resent_behind(declared: Declared, effects: Sequence[Effect]) -> str:
-    resent = _resends(declared).what == "at-once" and _disturbed(declared, effects)
+def _resent_behind(declared: Declared) -> Sequence[Mechanism]:
+    if not declared.options.deduplication or _resends(declared).what != "at-once":
+        return ()
+    why = "resend: at-once: brokers treat a message that is resent after later ones as a duplicate, stored or not"
+    return _resent(declared, why)
+
+
+def _batch_dropped(declared: Declared) -> Sequence[Mechanism]:
+    resent = _resends(declared).what == "unconfirmed" and _batches(declared)
     if not declared.options.deduplication or not resent:
-        return ""
-    return "resend: at-once: brokers treat a message that is resent after later ones as a duplicate, stored or not"
+        return ()
+    why = f"{_BATCHES}: a batch whose first message the broker already has is dropped, including its new messages"
+    return _resent(declared, why)
 
 
-def _batch_dropped(declared: Declared, effects: Sequence[Effect]) -> str:
-    resent = _resends(declared).what == "unconfirmed" and _batches(declared) and _disturbed(declared, effects)
-    if not declared.options.deduplication or not resent:
-        return ""
-    return f"{_BATCHES}: a batch whose first message the broker already has is dropped, including its new messages"
+def _reordered(declared: Declared) -> Sequence[Mechanism]:
+    if _resends(declared).what != "at-once":
+        return ()
+    return _resent(declared, "resend: at-once: a resent message follows later messages")
 
 
-def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _resends(declared).what != "at-once" or not _disturbed(declared, effects):
-        return ""
-    return "resend: at-once: a resent message follows later messages"
-
-
-def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None or not disturbed(effects):
-        return ""
-    return (
+def _moved(declared: Declared) -> Sequence[Mechanism]:
+    if declared.get(Group) is None:
+        return ()
+    why = (
         "a fault made members connect again: subscriptions deliver at least once, and pulsar-client does not notify a "
         "member when its partition is assigned to another one and back"
     )
+    return (Session(why=why, path=(Party.CONSUMER, Party.BROKERS), group=True),)
 
 
-def _not_isolated(declared: Declared, effects: Sequence[Effect]) -> str:
+def _not_isolated(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
-        return ""
-    return (
+        return ()
+    why = (
         "Pulsar's transactions are atomic and read committed, but not isolated from each other: their writes "
         "interleave in the log"
     )
+    return (Choice(why=why),)
 
 
-def _chunks_resent(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not resolve_producer(declared.producer).get("chunking_enabled") or not disturbed(effects):
-        return ""
-    return (
+def _chunks_resent(declared: Declared) -> Sequence[Mechanism]:
+    if not resolve_producer(declared.producer).get("chunking_enabled"):
+        return ()
+    why = (
         "chunking_enabled=true: after a reconnection the client sends chunks again that the topic has, and consumers "
         "discard a message whose chunks do not follow each other"
     )
+    return (Retry(why=why, names=SEND),)
 
+
+SEND = frozenset({"SEND", "SEND_RECEIPT"})
+"""The messages that carry a producer's messages, and their answers."""
 
 RULES = (
     Rule(
@@ -115,7 +126,6 @@ RULES = (
         "apache/pulsar-client-cpp, pull request 587; apache/pulsar, pull request 21070",
         "pulsar/chunks:lost-chunk",
         "pulsar/chunks:whole",
-        anywhere=True,
         known="https://github.com/apache/pulsar-client-cpp/pull/587",
     ),
     Rule(
@@ -126,7 +136,6 @@ RULES = (
         "Pulsar documentation, transactions; PIP-31",
         "pulsar/transactions:two-producers",
         "pulsar/transactions:one-producer",
-        anywhere=True,
     ),
     Rule(
         "pulsar.resent-behind",
@@ -136,7 +145,6 @@ RULES = (
         "Pulsar 4.0.7, MessageDeduplication.isDuplicate",
         "pulsar/deduplication:resend-at-once",
         "pulsar/deduplication:on",
-        anywhere=True,
     ),
     Rule(
         "pulsar.batch-dropped",
@@ -146,7 +154,6 @@ RULES = (
         "pull request 5491 of apache/pulsar, issue 1395 of apache/pulsar-client-go",
         "pulsar/deduplication:batches-dropped",
         "pulsar/deduplication:on",
-        anywhere=True,
         known="apache/pulsar, pull request 5491: only batches of the Java client carry their highest sequence id",
     ),
     *STORAGE_RULES,
@@ -167,7 +174,6 @@ RULES = (
         "Pulsar documentation, broker setting brokerDeduplicationEnabled",
         "pulsar/deduplication:off",
         "pulsar/deduplication:on",
-        anywhere=True,
     ),
     Rule(
         "pulsar.resent-order",
@@ -177,7 +183,6 @@ RULES = (
         "chaoskit documentation, workload dedup",
         "pulsar/deduplication:resend-at-once-off",
         "pulsar/deduplication:on",
-        anywhere=True,
     ),
     Rule(
         "pulsar.at-least-once",
@@ -187,7 +192,6 @@ RULES = (
         'Pulsar documentation, "Subscriptions"',
         "pulsar/group:members",
         "pulsar/group:assigned",
-        anywhere=True,
     ),
     *SUBSCRIPTION_RULES,
     *QUEUE_RULES,

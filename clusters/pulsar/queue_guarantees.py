@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Session
 from chaoskit.contract.traits import Queueing
-from clusters.common.effects import disturbed
 from clusters.common.properties import is_true, setting
 from clusters.pulsar.queues import LIMIT, acknowledges_by_index, batches, expires, has_retries
 
@@ -26,77 +27,86 @@ def _consumed(declared: Declared) -> Queueing | None:
     return queueing if queueing is not None and queueing.consumers else None
 
 
-def _comes_again(declared: Declared, effects: Sequence[Effect]) -> str:
+def _comes_again(declared: Declared) -> Sequence[Mechanism]:
     queueing = _consumed(declared)
-    if queueing is None or not (disturbed(effects) or (queueing.crashes and LIMIT in dict(queueing.settings))):
-        return ""
-    return (
+    if queueing is None:
+        return ()
+    why = (
         "delivery is at least once: brokers persist acknowledgements once per second, and a consumer publishes to the "
         "dead letters, or to a retry topic, before it acknowledges the message"
     )
+    return _parted(declared, why, always=queueing.crashes and LIMIT in dict(queueing.settings))
 
 
-def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
-    """Return whether consumers may have lost what they had, or the owner what it knew of them."""
+def _parted(declared: Declared, why: str, *, always: bool | None = None) -> Sequence[Mechanism]:
+    """Return what follows where consumers lost what they had, or the owner what it knew of them: always, if consumers
+    crash."""
     queueing = _consumed(declared)
-    return queueing is not None and (queueing.crashes or disturbed(effects))
+    if queueing is None:
+        return ()
+    if queueing.crashes if always is None else always:
+        return (Choice(why=why),)
+    return (Session(why=why, path=(Party.CONSUMER, Party.BROKERS), group=True, after_ns=_PERSISTED_NS),)
 
 
-def _counts_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
+def _counts_forgotten(declared: Declared) -> Sequence[Mechanism]:
     queueing = _consumed(declared)
-    if queueing is None or not (queueing.unsettled or _parted(declared, effects)):
-        return ""
-    return (
+    if queueing is None:
+        return ()
+    why = (
         "redelivery counts are in the memory of the topic's owner, which counts what consumers refuse, not what one "
         "had that left, and forgets them when the last consumer leaves or another broker takes over"
     )
+    return _parted(declared, why, always=queueing.unsettled or queueing.crashes)
 
 
-def _limit_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _parted(declared, effects):
-        return ""
+def _limit_forgotten(declared: Declared) -> Sequence[Mechanism]:
     if has_retries(declared):
-        return (
+        why = (
             "a message in a retry topic says how often it was refused, but one whose acknowledgement was not persisted "
             "when its owner or its consumer ended comes again from the queue itself, and begins anew"
         )
-    return (
-        "consumers go by redelivery counts, which the topic's owner forgets when it ends or the last consumer leaves, "
-        "and forget what they refused when they end"
-    )
+    else:
+        why = (
+            "consumers go by redelivery counts, which the topic's owner forgets when it ends or the last consumer "
+            "leaves, and forget what they refused when they end"
+        )
+    return _parted(declared, why)
 
 
-def _any_order(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _parted(declared, effects):
-        return ""
-    return "a shared subscription keeps no order: what a consumer had, and did not settle, goes to others later"
+def _any_order(declared: Declared) -> Sequence[Mechanism]:
+    why = "a shared subscription keeps no order: what a consumer had, and did not settle, goes to others later"
+    return _parted(declared, why)
 
 
-def _clock_ahead(declared: Declared, effects: Sequence[Effect]) -> str:
-    delayed = any("delay" in dict(topic.settings) for topic in declared.topics)
-    if not delayed or not any(each.ahead_ns for each in effects if each.on_hosts):
-        return ""
-    return "brokers deliver a delayed message when their own clock says that its time has come, and one was ahead"
+def _clock_ahead(declared: Declared) -> Sequence[Mechanism]:
+    if not any("delay" in dict(topic.settings) for topic in declared.topics):
+        return ()
+    why = "brokers deliver a delayed message when their own clock says that its time has come, and one was ahead"
+    return (Limit(why=why, measure=Measure.CLOCK),)
 
 
-def _expired(declared: Declared, effects: Sequence[Effect]) -> str:
+def _expired(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Queueing) is None or not expires(declared):
-        return ""
+        return ()
     minutes = setting(declared.options.config.broker, _TTL_CHECK, _TTL_CHECK_MIN)
-    return f"brokers delete messages that have expired, which they look for each {minutes} min ({_TTL_CHECK})"
+    why = f"brokers delete messages that have expired, which they look for each {minutes} min ({_TTL_CHECK})"
+    return (Limit(why=why, measure=Measure.SHOWN),)
 
 
-def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
+def _whole_batches(declared: Declared) -> Sequence[Mechanism]:
     queueing = _consumed(declared)
     by_index = acknowledges_by_index(declared) and is_true(
         setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
     )
     if queueing is None or not batches(declared) or by_index:
-        return ""
-    if not (queueing.unsettled or _parted(declared, effects)):
-        return ""
-    return "acknowledged messages of a batch are delivered again together with unacknowledged ones"
+        return ()
+    why = "acknowledged messages of a batch are delivered again together with unacknowledged ones"
+    return _parted(declared, why, always=queueing.unsettled or queueing.crashes)
 
+
+_PERSISTED_NS = SECOND
+"""Acknowledgements are persisted once per second."""
 
 QUEUE_RULES = (
     Rule(
@@ -117,7 +127,6 @@ QUEUE_RULES = (
         "Pulsar 4.0.7, PersistentDispatcherMultipleConsumers.removeConsumer, clearComponentsAfterRemovedAllConsumers",
         "pulsar/queue:left",
         "pulsar/queue:quiet",
-        anywhere=True,
     ),
     Rule(
         "pulsar.queue-limit",
@@ -127,7 +136,6 @@ QUEUE_RULES = (
         "Pulsar 4.0.7, InMemoryRedeliveryTracker",
         "pulsar/queue:dead-letters-broker-killed",
         "pulsar/queue:dead-letters",
-        anywhere=True,
     ),
     Rule(
         "pulsar.queue-order",
@@ -137,7 +145,6 @@ QUEUE_RULES = (
         'Pulsar documentation, "Subscription types", Shared',
         "pulsar/queue:crashing",
         "pulsar/queue:quiet",
-        anywhere=True,
     ),
     Rule(
         "pulsar.queue-clock",
@@ -147,7 +154,6 @@ QUEUE_RULES = (
         'Pulsar documentation, "Delayed message delivery"',
         "pulsar/queue:delayed-clock-ahead",
         "pulsar/queue:delayed",
-        anywhere=True,
     ),
     Rule(
         "pulsar.queue-expiry",
@@ -157,7 +163,6 @@ QUEUE_RULES = (
         'Pulsar documentation, "Message retention and expiry", time to live',
         "pulsar/queue:expired",
         "pulsar/queue:quiet",
-        anywhere=True,
     ),
     Rule(
         "pulsar.queue-at-least-once",
@@ -167,7 +172,6 @@ QUEUE_RULES = (
         "Pulsar documentation, broker setting managedLedgerDefaultMarkDeleteRateLimit, and dead letter topic",
         "pulsar/queue:broker-killed",
         "pulsar/queue:quiet",
-        anywhere=True,
     ),
 )
 

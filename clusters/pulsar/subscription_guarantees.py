@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Choice, Mechanism, Party, Session
 from chaoskit.contract.traits import Subscription
-from clusters.common.effects import hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.pulsar.producer import resolve_producer
 
 _PARTED = "a consumer whose connection broke does not know that its messages were delivered to another one"
 
 
-def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
-    return declared.get(Subscription) is not None and bool(hosts_hit(effects))
+def _parted(declared: Declared, why: str) -> Sequence[Mechanism]:
+    """Return what follows from a connection of a consumer that broke."""
+    if declared.get(Subscription) is None:
+        return ()
+    return (Session(why=why, path=(Party.CONSUMER, Party.BROKERS), group=True, after_ns=_PARTED_NS),)
 
 
 def _batching(declared: Declared) -> str:
@@ -30,41 +34,45 @@ def _batching(declared: Declared) -> str:
     return str(getattr(producer.get("batching_type"), "name", "Default"))
 
 
-def _mixed_keys(declared: Declared, effects: Sequence[Effect]) -> str:
+def _mixed_keys(declared: Declared) -> Sequence[Mechanism]:
     subscription = declared.get(Subscription)
     if subscription is None or subscription.kind != "key-shared" or _batching(declared) != "Default":
-        return ""
-    return "batching_enabled=true with several keys in a batch: the key of its first message determines the consumer"
+        return ()
+    why = "batching_enabled=true with several keys in a batch: the key of its first message determines the consumer"
+    return (Choice(why=why),)
 
 
-def _two_active(declared: Declared, effects: Sequence[Effect]) -> str:
-    return _PARTED if _parted(declared, effects) else ""
+def _two_active(declared: Declared) -> Sequence[Mechanism]:
+    return _parted(declared, _PARTED)
 
 
-def _acknowledged_late(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _parted(declared, effects):
-        return ""
-    return f"acknowledgements are persisted once per second and have no receipt; {_PARTED}"
+def _acknowledged_late(declared: Declared) -> Sequence[Mechanism]:
+    return _parted(declared, f"acknowledgements are persisted once per second and have no receipt; {_PARTED}")
 
 
-def _held_too_long(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Subscription) is None or not declared.consumer.get("unacked_messages_timeout_ms"):
-        return ""
-    return "unacked_messages_timeout_ms: messages that are not acknowledged in time are delivered to another consumer"
+def _held_too_long(declared: Declared) -> Sequence[Mechanism]:
+    timeout_ms = declared.consumer.get("unacked_messages_timeout_ms")
+    if declared.get(Subscription) is None or not timeout_ms:
+        return ()
+    why = "unacked_messages_timeout_ms: messages that are not acknowledged in time are delivered to another consumer"
+    return (Choice(why=why),)
 
 
-def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
+def _whole_batches(declared: Declared) -> Sequence[Mechanism]:
     by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
         setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
     )
     if declared.get(Subscription) is None or not _batching(declared) or by_index:
-        return ""
-    return "acknowledged messages of a batch are redelivered together with unacknowledged ones"
+        return ()
+    return (Choice(why="acknowledged messages of a batch are redelivered together with unacknowledged ones"),)
 
 
-def _counts_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    return "redelivery counts are only in the broker's memory" if _parted(declared, effects) else ""
+def _counts_lost(declared: Declared) -> Sequence[Mechanism]:
+    return _parted(declared, "redelivery counts are only in the broker's memory")
 
+
+_PARTED_NS = SECOND
+"""Acknowledgements are persisted once per second."""
 
 SUBSCRIPTION_RULES = (
     Rule(
@@ -84,7 +92,6 @@ SUBSCRIPTION_RULES = (
         'Pulsar documentation, "Subscription types"',
         "pulsar/subscriptions:exclusive-resets",
         "pulsar/subscriptions:exclusive",
-        anywhere=True,
     ),
     Rule(
         "pulsar.acknowledged-late",
@@ -94,7 +101,6 @@ SUBSCRIPTION_RULES = (
         "Pulsar documentation, broker setting managedLedgerDefaultMarkDeleteRateLimit",
         "pulsar/subscriptions:owner-killed",
         "pulsar/subscriptions:quiet",
-        anywhere=True,
     ),
     Rule(
         "pulsar.held-too-long",
@@ -123,7 +129,6 @@ SUBSCRIPTION_RULES = (
         'Pulsar documentation, "Negative acknowledgment"',
         "pulsar/subscriptions:owner-killed",
         "pulsar/subscriptions:quiet",
-        anywhere=True,
     ),
 )
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Copies, Mechanism, Party, Required, Retry, Session, Way
 from chaoskit.contract.traits import Queueing, Resends
-from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together
 from clusters.common.supervision import RUNS
 from clusters.rabbitmq.mirrors import MIRROR_RULES
 from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
@@ -20,68 +22,70 @@ _NOT_FSYNCED_SINCE = (4, 0)
 _HANG_NOT_SEEN_SINCE = (4, 0)
 """Nodes of 3.10.8 hung when they started again after a power cut, and after a partition."""
 
+_HANGS_NS = 60 * SECOND
+"""How long a node may hang before the harness takes it for hung; see `clusters.common.supervision`."""
+
 _AT_LEAST_ONCE = "delivery is at least once: what is not acknowledged when a connection or a leader ends comes again"
 
 
-def _no_confirms(declared: Declared, effects: Sequence[Effect]) -> str:
+def _no_confirms(declared: Declared) -> Sequence[Mechanism]:
     queueing = declared.get(Queueing)
-    if queueing is None or queueing.confirms or not disturbed(effects):
-        return ""
-    return "confirms: false: a message counts as sent once the client has written it to its connection"
+    if queueing is None or queueing.confirms:
+        return ()
+    why = "confirms: false: a message counts as sent once the client has written it to its connection"
+    return (Way(why=why, path=(Party.PRODUCER, Party.BROKERS, Party.LEADER)),)
 
 
-def _transient(declared: Declared, effects: Sequence[Effect]) -> str:
+def _transient(declared: Declared) -> Sequence[Mechanism]:
     queueing = declared.get(Queueing)
     if queueing is None or queueing.persistent or type_of(declared) == QUORUM:
-        return ""
-    if not any(each.abrupt or each.damage for each in effects if each.on_hosts):
-        return ""
-    return "persistent: false: classic queues keep the message in memory only, and a node restarted"
+        return ()
+    why = "persistent: false: classic queues keep the message in memory only, and a node restarted"
+    return (Copies(why=why, required=Required.LEADER, in_process=True),)
 
 
-def _one_copy_not_fsynced(declared: Declared, effects: Sequence[Effect]) -> str:
-    if type_of(declared) != CLASSIC or not damaged(effects, LOSES):
-        return ""
+def _one_copy_not_fsynced(declared: Declared) -> Sequence[Mechanism]:
+    if type_of(declared) != CLASSIC:
+        return ()
     if parse_version(declared.options.version) >= _NOT_FSYNCED_SINCE:
-        return "a classic queue is on one node, which confirms persistent messages before they are synced to its disk"
-    return (
-        "a classic queue is on one node, and what that node had synced was destroyed"
-        if damaged(effects, Damage.DESTROYS)
-        else ""
-    )
+        why = "a classic queue is on one node, which confirms persistent messages before they are synced to its disk"
+        return (Copies(why=why, required=Required.LEADER, takes=Damage.FORGETS | Damage.DESTROYS),)
+    why = "a classic queue is on one node, and what that node had synced was destroyed"
+    return (Copies(why=why, required=Required.LEADER, takes=Damage.DESTROYS),)
 
 
-def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
+def _stream_not_synced(declared: Declared) -> Sequence[Mechanism]:
+    if type_of(declared) != STREAM:
+        return ()
     majority = declared.replication // 2 + 1
-    cut = hosts_down_together(effects, LOSES)
-    if type_of(declared) != STREAM or cut < majority:
-        return ""
-    return (
-        f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced "
-        f"it; {cut} host(s) lost power at the same time"
-    )
+    why = f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced it"
+    takes = Damage.FORGETS | Damage.DESTROYS
+    return (Copies(why=why, required=Required.HOLDERS, takes=takes, enough=majority, lag_ns=0, from_its_end=True),)
 
 
-def _without_name(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.producer.get(NAMED, True) or declared.get(Resends) is None or not disturbed(effects):
-        return ""
-    return "named: false: a stream knows publishing ids again of producers with names only"
+def _without_name(declared: Declared) -> Sequence[Mechanism]:
+    if declared.producer.get(NAMED, True) or declared.get(Resends) is None:
+        return ()
+    why = "named: false: a stream knows publishing ids again of producers with names only"
+    return (Retry(why=why, path=(Party.PRODUCER, Party.BROKERS)),)
 
 
-def _global_hangs(declared: Declared, effects: Sequence[Effect]) -> str:
+def _global_hangs(declared: Declared) -> Sequence[Mechanism]:
     if parse_version(declared.options.version) >= _HANG_NOT_SEEN_SINCE:
-        return ""
-    if not any(each.on_hosts and (each.on_links or (each.abrupt and each.damage)) for each in effects):
-        return ""
-    return (
+        return ()
+    why = (
         "nodes lost their connections to each other: Erlang's global may wait for ever when one of them starts again "
         '("Global hang workaround" in its log)'
     )
+    path = (Party.HOLDERS, Party.BROKERS)
+    return (Session(why=why, path=path, by=Act.CUTS | Act.BREAKS | Act.DROPS | Act.ENDS, after_ns=_HANGS_NS),)
 
 
-def _redelivers(declared: Declared, effects: Sequence[Effect]) -> str:
+def _redelivers(declared: Declared) -> Sequence[Mechanism]:
     queueing = declared.get(Queueing)
-    return _AT_LEAST_ONCE if disturbed(effects) and queueing is not None and queueing.consumers else ""
+    if queueing is None or not queueing.consumers:
+        return ()
+    return (Session(why=_AT_LEAST_ONCE, path=(Party.CONSUMER, Party.BROKERS, Party.HOLDERS), group=True),)
 
 
 RULES = (
@@ -93,7 +97,6 @@ RULES = (
         "RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
         "rabbitmq/kill-leader:no-confirms",
         "rabbitmq/kill-leader:confirms",
-        anywhere=True,
     ),
     Rule(
         "rabbitmq.transient",
@@ -130,7 +133,6 @@ RULES = (
         "RabbitMQ documentation, Streams, Message Deduplication",
         "rabbitmq/lost-confirms:without-name",
         "rabbitmq/lost-confirms:named",
-        anywhere=True,
     ),
     *MIRROR_RULES,
     *SETTLED_RULES,
@@ -153,7 +155,6 @@ RULES = (
         "RabbitMQ documentation, Reliability Guide, Acknowledgements and Confirms",
         "rabbitmq/partition:consumers",
         "rabbitmq/partition:no-consumers",
-        anywhere=True,
         alone=True,
     ),
 )

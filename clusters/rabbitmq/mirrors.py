@@ -4,36 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Copies, Elects, Mechanism, Party, Session, Way
 from clusters.rabbitmq.queues import MIRRORED, type_of
 
 _HANDLING = "cluster_partition_handling"
 _IGNORE, _AUTOHEAL = "ignore", "autoheal"
-_DOWN_BEFORE_AND_NOW = 2
 
 
-def _unsynchronised(declared: Declared, effects: Sequence[Effect]) -> str:
+def _unsynchronised(declared: Declared) -> Sequence[Mechanism]:
     if type_of(declared) != MIRRORED or declared.options.policy.get("ha-promote-on-failure", "always") != "always":
-        return ""
-    if sum(each.on_hosts and (each.abrupt or bool(each.damage)) for each in effects) < _DOWN_BEFORE_AND_NOW:
-        return ""
-    return (
+        return ()
+    why = (
         "ha-promote-on-failure: always: when the leader's node fails, a mirror is promoted that need not have all its "
         "messages: it was down before"
     )
+    return (Copies(why=why, elects=Elects.LAGGING | Elects.OUT_OF_SYNC, lag_ns=None),)
 
 
-def _apart(declared: Declared, effects: Sequence[Effect]) -> str:
+def _apart(declared: Declared) -> Sequence[Mechanism]:
     handling = str(declared.options.config.get(_HANDLING, _IGNORE))
     if type_of(declared) != MIRRORED or handling not in (_IGNORE, _AUTOHEAL):
-        return ""
-    if not any(each.on_links or (each.delays and not each.abrupt) for each in effects if each.on_hosts):
-        return ""
-    return (
+        return ()
+    why = (
         f"{_HANDLING}: {handling}: both sides of a partition go on with a queue of their own, and those of the losing "
         "side are deleted when it joins again"
     )
+    between = (Party.HOLDERS, Party.HOLDERS)
+    by = Act.CUTS | Act.BREAKS | Act.SILENCES
+    return (
+        Way(why=why, path=between, by=by),
+        Session(why=why, path=between, by=by, after_ns=_JOINS_NS),
+    )
 
+
+_JOINS_NS = 60 * SECOND
+"""How long it may take until nodes that reach each other again are one cluster: as long as `net_ticktime`, 60 s."""
 
 MIRROR_RULES = (
     Rule(
@@ -44,7 +52,6 @@ MIRROR_RULES = (
         "RabbitMQ 3.10 documentation, Classic Queue Mirroring, Unsynchronised Mirrors",
         "rabbitmq/mirrored:unsynchronised",
         "rabbitmq/mirrored:when-synced",
-        elects=True,
     ),
     Rule(
         "rabbitmq.mirrors-apart",

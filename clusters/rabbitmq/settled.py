@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Session
 from chaoskit.contract.traits import Queueing
-from clusters.common.effects import disturbed
 from clusters.rabbitmq.limits import NACKS_FREE_SINCE, limits
 from clusters.rabbitmq.queues import QUORUM, type_of
 from clusters.rabbitmq.releases import parse_version
@@ -19,47 +20,51 @@ def _setting(declared: Declared, name: str) -> int:
     return dict(queueing.settings).get(name, 0) if queueing else 0
 
 
-def _dead_letters_once(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not disturbed([each for each in effects if each.on_hosts]) or not _setting(declared, "dead-letters"):
-        return ""
-    return "dead letters are published without confirms (at most once): a failure in between loses them"
+def _dead_letters_once(declared: Declared) -> Sequence[Mechanism]:
+    if not _setting(declared, "dead-letters"):
+        return ()
+    why = "dead letters are published without confirms (at most once): a failure in between loses them"
+    return (Session(why=why, path=(Party.BROKERS, Party.BROKERS)),)
 
 
-def _two_levels(declared: Declared, effects: Sequence[Effect]) -> str:
+def _two_levels(declared: Declared) -> Sequence[Mechanism]:
     if not _setting(declared, "priorities") or type_of(declared) != QUORUM:
-        return ""
+        return ()
     if parse_version(declared.options.version) >= _STRICT_SINCE:
-        return ""
-    return "quorum queues before 4.3 have no strict priorities: 3.10 has none, 4.0 delivers two high ones to a low one"
+        return ()
+    why = "quorum queues before 4.3 have no strict priorities: 3.10 has none, 4.0 delivers two high ones to a low one"
+    return (Choice(why=why),)
 
 
-def _nacks_are_free(declared: Declared, effects: Sequence[Effect]) -> str:
+def _nacks_are_free(declared: Declared) -> Sequence[Mechanism]:
     if not _setting(declared, "delivery-limit") or type_of(declared) != QUORUM:
-        return ""
+        return ()
     if parse_version(declared.options.version) < NACKS_FREE_SINCE:
-        return ""
-    return "since 4.3 a message that a consumer returns (basic.nack) does not count towards the delivery limit"
+        return ()
+    why = "since 4.3 a message that a consumer returns (basic.nack) does not count towards the delivery limit"
+    return (Choice(why=why),)
 
 
-def _not_mandatory(declared: Declared, effects: Sequence[Effect]) -> str:
+def _not_mandatory(declared: Declared) -> Sequence[Mechanism]:
     queueing = declared.get(Queueing)
     if queueing is None or queueing.mandatory:
-        return ""
-    return "mandatory: false: a message that no queue takes is dropped and confirmed"
+        return ()
+    return (Choice(why="mandatory: false: a message that no queue takes is dropped and confirmed"),)
 
 
-def _suspected(declared: Declared, effects: Sequence[Effect]) -> str:
-    if type_of(declared) != QUORUM or not any(each.on_links and each.on_hosts for each in effects):
-        return ""
-    return (
+def _suspected(declared: Declared) -> Sequence[Mechanism]:
+    if type_of(declared) != QUORUM:
+        return ()
+    why = (
         "a quorum queue that loses the connection to a consumer's node takes the consumer for down and lets the next "
         "one become active, although the first may run on"
     )
+    return (Session(why=why, path=(Party.BROKERS, Party.BROKERS), by=Act.CUTS | Act.BREAKS | Act.DROPS),)
 
 
-def _limited(declared: Declared, effects: Sequence[Effect]) -> str:
+def _limited(declared: Declared) -> Sequence[Mechanism]:
     known = limits(declared)
-    return f"{', '.join(known)}: a queue drops messages beyond it" if known else ""
+    return (Limit(why=f"{', '.join(known)}: a queue drops messages beyond it", measure=Measure.SHOWN),) if known else ()
 
 
 SETTLED_RULES = (
@@ -80,7 +85,6 @@ SETTLED_RULES = (
         "RabbitMQ documentation, Dead Letter Exchanges, Safety",
         "rabbitmq/dead-letters:kill",
         "rabbitmq/dead-letters:quiet",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -91,7 +95,6 @@ SETTLED_RULES = (
         "RabbitMQ documentation, Quorum Queues, Priorities",
         "rabbitmq/priorities:quorum",
         "rabbitmq/priorities:classic",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -102,7 +105,6 @@ SETTLED_RULES = (
         "RabbitMQ 4.3 release notes, Quorum Queues, Delivery Limit; docs/rabbitmq.md, Dead letters, limits, priorities",
         "rabbitmq/delivery-limit:v4-3",
         "rabbitmq/delivery-limit:v4-0",
-        anywhere=True,
     ),
     Rule(
         "rabbitmq.suspected-consumer",
@@ -112,7 +114,6 @@ SETTLED_RULES = (
         "RabbitMQ's source, deps/rabbit/src/rabbit_fifo.erl, command {down, Pid, noconnection}",
         "rabbitmq/single-active:node-isolated",
         "rabbitmq/single-active:node-killed",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -124,7 +125,6 @@ SETTLED_RULES = (
         "Confirmed",
         "rabbitmq/unroutable:not-mandatory",
         "rabbitmq/unroutable:mandatory",
-        anywhere=True,
     ),
 )
 

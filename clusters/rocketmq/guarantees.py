@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.base.quantities import MILLISECOND, SECOND
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
+from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism, Party, Required, Retry, Session, Way
 from chaoskit.contract.traits import Group, Queueing
-from clusters.common.effects import LOSES, disturbed, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
@@ -26,6 +28,15 @@ _GIVES_UP_SLAVES = (5, 4)
 """First release whose `AutoSwitchHAService.removeConnection` changes the set in use; before, the former set counted
 until controllers had agreed (`getSyncStateSet`)."""
 
+
+_LAGS = ("haMaxTimeSlaveNotCatchup", 15_000)
+"""How long a slave may not have caught up and stay in the sync-state set, with its default, ms."""
+
+_TIMES_OUT = ("sendMsgTimeout", 3_000)
+"""How long a client waits for an answer, with its default, ms."""
+
+_COUNTED_NS = 120 * SECOND
+"""How long a broker keeps a connection of which it hears nothing."""
 
 _READS_FLUSHED = (5, 3)
 """First release that gives readers of a master with SYNC_FLUSH only what is flushed."""
@@ -46,81 +57,84 @@ def copies_at_least(declared: Declared) -> int:
     return int(setting(config, "inSyncReplicas", 1))
 
 
-def _masters(declared: Declared) -> set[str]:
-    """Return the names of the hosts that are, or can become, masters."""
-    options: RocketOptions = declared.options
-    hosts = range(declared.hosts) if options.elects else [each.start for each in options.groups(declared.hosts)]
-    return {f"n{index + 1}" for index in hosts}
+def _required(declared: Declared) -> Required:
+    """Return who has a message when it is acknowledged, of those that can become master."""
+    return Required.IN_SYNC if declared.options.elects and _all_ack(declared) else Required.LEADER
 
 
-def _gone_together(declared: Declared, effects: Sequence[Effect], damage: Damage) -> int:
-    """Return the largest number of hosts with this damage at the same time; 0 if those cannot be all that a message
-    has."""
-    if not hosts_hit(effects, damage) & _masters(declared):
-        return 0
-    together = hosts_down_together(effects, damage)
-    return together if together >= copies_at_least(declared) else 0
+def _all_ack(declared: Declared) -> bool:
+    return is_true(setting(declared.options.config, "allAckInSyncStateSet", False))
 
 
-def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
-    cut = _gone_together(declared, effects, LOSES)
-    if flushes_each(declared.options) or not cut:
-        return ""
-    return (
-        f"flushDiskType=ASYNC_FLUSH: {cut} host(s) lost power at the same time, and what was acknowledged may have "
-        "been in memory only"
+def _lag_ns(declared: Declared) -> int:
+    """Return for how long a slave may not have caught up and still be in the sync-state set, ns."""
+    return int(setting(declared.options.config, *_LAGS)) * MILLISECOND
+
+
+def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
+    return Copies(
+        why=why,
+        required=_required(declared),
+        takes=damage,
+        lag_ns=_lag_ns(declared),
+        from_its_end=not _queues(declared),
     )
 
 
-def _read_unflushed(declared: Declared, effects: Sequence[Effect]) -> str:
+def _queues(declared: Declared) -> bool:
+    return declared.get(Queueing) is not None
+
+
+def _os_flush(declared: Declared) -> Sequence[Mechanism]:
+    if flushes_each(declared.options):
+        return ()
+    why = "flushDiskType=ASYNC_FLUSH: what a broker that lost its power had acknowledged may have been in memory only"
+    return (_taken(declared, why, Damage.FORGETS | Damage.DESTROYS),)
+
+
+def _read_unflushed(declared: Declared) -> Sequence[Mechanism]:
     options: RocketOptions = declared.options
     if parse_version(options.version) >= _READS_FLUSHED or not flushes_each(options):
-        return ""
-    if not _gone_together(declared, effects, LOSES):
-        return ""
-    return (
+        return ()
+    why = (
         "before 5.3 readers get messages that the master has not flushed: after a power cut, others are at the "
         "positions that they have read"
     )
+    return (_taken(declared, why, Damage.FORGETS | Damage.DESTROYS),)
 
 
-def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    destroyed = _gone_together(declared, effects, Damage.DESTROYS)
-    if not destroyed:
-        return ""
+def _disks_lost(declared: Declared) -> Sequence[Mechanism]:
+    why = f"a message needs to be on the disks of {copies_at_least(declared)} broker(s) that can be master"
+    return (_taken(declared, why, Damage.DESTROYS),)
+
+
+def _alone(declared: Declared, why: str) -> Sequence[Mechanism]:
+    """Return how what the master alone has is lost when another broker becomes master."""
+    elects, lag_ns = Elects.LAGGING | Elects.OUT_OF_SYNC, _lag_ns(declared)
     return (
-        f"the disks of {destroyed} host(s) lost flushed data at the same time, and a message needs to be on "
-        f"{copies_at_least(declared)} broker(s) that can be master"
+        Copies(why=why, required=Required.LEADER, elects=elects, lag_ns=lag_ns, from_its_end=not _queues(declared)),
     )
 
 
-def _one_copy(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not declared.options.elects or copies_at_least(declared) > 1 or not hosts_hit(effects):
-        return ""
-    if is_true(setting(declared.options.config, "allAckInSyncStateSet", False)):
-        return ""
-    return (
+def _one_copy(declared: Declared) -> Sequence[Mechanism]:
+    if not declared.options.elects or copies_at_least(declared) > 1 or _all_ack(declared):
+        return ()
+    why = (
         "allAckInSyncStateSet=false, inSyncReplicas=1: the master acknowledges alone, and what no slave has yet is "
         "lost when another broker becomes master"
     )
+    return _alone(declared, why)
 
 
-def _gives_up_slaves(declared: Declared, effects: Sequence[Effect]) -> str:
+def _gives_up_slaves(declared: Declared) -> Sequence[Mechanism]:
     options: RocketOptions = declared.options
-    if not options.elects or not is_true(setting(options.config, "allAckInSyncStateSet", False)):
-        return ""
-    if parse_version(options.version) < _GIVES_UP_SLAVES or not hosts_hit(effects):
-        return ""
-    return (
+    if not options.elects or not _all_ack(declared) or parse_version(options.version) < _GIVES_UP_SLAVES:
+        return ()
+    why = (
         "a master whose connection to a slave breaks takes it out of its own sync-state set before controllers agree: "
         "what waited for the last slave is acknowledged, by the master alone"
     )
-
-
-def _unclean(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not is_true(setting(declared.options.config, "enableElectUncleanMaster", False)) or not hosts_hit(effects):
-        return ""
-    return "enableElectUncleanMaster=true: a broker that lacks acknowledged messages may become master"
+    return _alone(declared, why)
 
 
 def way(declared: Declared) -> str:
@@ -136,17 +150,20 @@ def _in_order(declared: Declared) -> bool:
     return any(topic.kind == FIFO for topic in declared.topics)
 
 
-def _oneway(declared: Declared, effects: Sequence[Effect]) -> str:
-    if way(declared) != ONEWAY or not disturbed(effects):
-        return ""
-    return "send: oneway: a message counts as sent once it is written to the socket, and no broker answers"
+def _oneway(declared: Declared) -> Sequence[Mechanism]:
+    if way(declared) != ONEWAY:
+        return ()
+    why = "send: oneway: a message counts as sent once it is written to the socket, and no broker answers"
+    on_its_way = Way(why=why, path=(Party.PRODUCER, Party.LEADER))
+    return (on_its_way, *_alone(declared, why)) if declared.options.elects else (on_its_way,)
 
 
-def _not_in_order(declared: Declared, effects: Sequence[Effect]) -> str:
+def _not_in_order(declared: Declared) -> Sequence[Mechanism]:
     chosen = way(declared)
     if chosen not in (ASYNC, ONEWAY):
-        return ""
-    return f"send: {chosen}: several threads of the client send, and several of the broker write, one message each"
+        return ()
+    why = f"send: {chosen}: several threads of the client send, and several of the broker write, one message each"
+    return (Choice(why=why),)
 
 
 def _retried(declared: Declared) -> tuple[int, str]:
@@ -164,49 +181,55 @@ def _retried(declared: Declared) -> tuple[int, str]:
     return int(setting(producer_settings(declared.producer), name, _RETRIES)), name
 
 
-def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
+def _retries(declared: Declared) -> Sequence[Mechanism]:
     again, name = _retried(declared)
-    if not again or not disturbed(effects):
-        return ""
-    return (
+    if not again:
+        return ()
+    why = (
         f"send: {way(declared)}, {name}={again}: a message whose answer was lost is sent again, and "
         "brokers recognise no duplicates"
     )
+    asked_ms = int(setting(producer_settings(declared.producer), *_TIMES_OUT))
+    return (Retry(why=why, path=_WAY, by=PARTS_CONNECTIONS | LATE, patience_ns=asked_ms * MILLISECOND),)
 
 
-def _counted_twice(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None or not disturbed(effects):
-        return ""
-    return (
+def _counted_twice(declared: Declared) -> Sequence[Mechanism]:
+    if declared.get(Group) is None:
+        return ()
+    why = (
         "a member that connected again counts twice while the broker keeps its former connection, for two minutes at "
         "most: what falls to the second one is read by nobody"
     )
+    return (Session(why=why, after_ns=_COUNTED_NS, group=True),)
 
 
-def _any_order(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Queueing) is None or _in_order(declared):
-        return ""
-    return "type: normal: messages are spread over the queues of a topic, and popped from all of them"
+def _any_order(declared: Declared) -> Sequence[Mechanism]:
+    if not _queues(declared) or _in_order(declared):
+        return ()
+    return (Choice(why="type: normal: messages are spread over the queues of a topic, and popped from all of them"),)
 
 
-def _delayed_again(declared: Declared, effects: Sequence[Effect]) -> str:
-    delays = any(dict(topic.settings).get("delay") for topic in declared.topics)
-    if not delays or not disturbed([each for each in effects if each.on_hosts]):
-        return ""
-    return (
+def _delayed_again(declared: Declared) -> Sequence[Mechanism]:
+    if not any(dict(topic.settings).get("delay") for topic in declared.topics):
+        return ()
+    why = (
         "which delayed messages came to light is written a second later, and slaves copy it every 3 s: after a failure "
         "of the master some come to light again"
     )
+    return (Session(why=why, path=(Party.LEADER,)),)
 
 
-def _popped_again(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Queueing) is None or not disturbed(effects):
-        return ""
-    return (
+def _popped_again(declared: Declared) -> Sequence[Mechanism]:
+    if not _queues(declared):
+        return ()
+    why = (
         "how far a group has popped, and what of it is acknowledged, is written seconds later, and slaves copy it "
         "every 10 s: after a failure messages are popped again"
     )
+    return (Session(why=why, group=True),)
 
+
+_WAY = (Party.PRODUCER, Party.BROKERS, Party.LEADER)
 
 RULES = (
     Rule(
@@ -246,7 +269,6 @@ RULES = (
         "RocketMQ documentation, Controller mode, allAckInSyncStateSet; issue 7017 of apache/rocketmq",
         "rocketmq/master-isolated:one-copy",
         "rocketmq/master-isolated:all-copies",
-        elects=True,
     ),
     Rule(
         "rocketmq.gives-up-slaves",
@@ -256,7 +278,6 @@ RULES = (
         "AutoSwitchHAService.removeConnection and GroupTransferService.doWaitTransfer of 5.4.0; docs/rocketmq.md",
         "rocketmq/master-isolated:gives-up",
         "rocketmq/master-isolated:all-copies",
-        elects=True,
         known="RocketMQ since 5.4.0, AutoSwitchHAService.removeConnection: a master changes its sync-state set alone",
     ),
     Rule(
@@ -267,7 +288,6 @@ RULES = (
         "RocketMQ documentation, one-way transmission",
         "rocketmq/kill-master:oneway",
         "rocketmq/kill-master:sync",
-        anywhere=True,
     ),
     Rule(
         "rocketmq.not-in-order",
@@ -277,7 +297,6 @@ RULES = (
         "RocketMQ documentation, ordered messages: one thread, and each send waits for the one before",
         "rocketmq/quiet:async",
         "rocketmq/quiet:master-slave",
-        anywhere=True,
     ),
     Rule(
         "rocketmq.delayed-again",
@@ -288,7 +307,6 @@ RULES = (
         "rocketmq/queue:delayed-killed",
         "rocketmq/queue:delayed",
         alone=True,
-        copies=True,
     ),
     Rule(
         "rocketmq.retries",
@@ -298,8 +316,6 @@ RULES = (
         "MQClientAPIImpl.onExceptionImpl; RocketMQ documentation, message retries",
         "rocketmq/retries:async",
         "rocketmq/retries:no-retries",
-        anywhere=True,
-        copies=True,
     ),
     Rule(
         "rocketmq.any-order",
@@ -309,7 +325,6 @@ RULES = (
         "RocketMQ documentation, ordered messages: order is kept in a message group of a FIFO topic",
         "rocketmq/queue:normal",
         "rocketmq/queue:fifo",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -320,7 +335,6 @@ RULES = (
         "ConsumerOffsetManager, ConsumerOrderInfoManager and PopReviveService; docs/rocketmq.md, Queues",
         "rocketmq/queue:fifo-killed",
         "rocketmq/queue:fifo",
-        anywhere=True,
         alone=True,
     ),
     *TRANSACTION_RULES,
@@ -332,7 +346,6 @@ RULES = (
         "ConsumerGroupInfo.getAllClientId: one id for each connection; docs/rocketmq.md, Found on the way",
         "rocketmq/group:master-killed",
         "rocketmq/group:quiet",
-        anywhere=True,
         alone=True,
         known="RocketMQ 5.5.0, ConsumerGroupInfo.getAllClientId: a client with two connections counts twice",
     ),

@@ -7,11 +7,13 @@ Sources: RocketMQ's documentation of transaction messages, and of release 5.5.0 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.base.quantities import MILLISECOND
+from chaoskit.contract.guarantee import Declared, Rule
+from chaoskit.contract.mechanism import Choice, Mechanism, Party, Retry, Way
 from chaoskit.contract.traits import Transactions
 from clusters.common.cycles import CYCLES
-from clusters.common.effects import disturbed
 from clusters.common.properties import setting
 from clusters.rocketmq.client_settings import ANSWERED, CHECK, END, SENT, transactional_settings
 from clusters.rocketmq.settings import ASKED, ASKED_AGAIN
@@ -28,45 +30,48 @@ def _answers(declared: Declared) -> bool:
     return bool(transactional_settings(declared.producer).get(CHECK) == ANSWERED)
 
 
-def _unanswered(declared: Declared, effects: Sequence[Effect]) -> str:
+def _unanswered(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None or _answers(declared):
-        return ""
-    if _tells(declared) and not disturbed(effects):
-        return ""
-    return (
+        return ()
+    why = (
         "check: unanswered: a broker that is not told how a transaction ended asks, and drops the message if nobody "
         "answers"
     )
+    return (_IN_BETWEEN(why=why),) if _tells(declared) else (Choice(why=why),)
 
 
-def _again(declared: Declared, effects: Sequence[Effect]) -> str:
+def _again(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
-        return ""
+        return ()
     config = declared.options.config
     noted_ms = int(setting(config, *_NOTED))
     noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light (" + _NOTED[0]
     for name, default in (ASKED,) if _tells(declared) else (ASKED, ASKED_AGAIN):
         if (asked_ms := int(setting(config, name, default))) <= noted_ms:
-            return f"{noted}), and after {name}={asked_ms} the broker asks, and the message is written again"
-    if disturbed(effects):
-        return f"{noted}): after a failure in between the broker asks, and the message is written again"
-    return ""
+            why = f"{noted}), and after {name}={asked_ms} the broker asks, and the message is written again"
+            return (Choice(why=why),)
+    why = f"{noted}): after a failure in between the broker asks, and the message is written again"
+    return (Retry(why=why, path=_WAY, after_ns=noted_ms * MILLISECOND),)
 
 
-def _late(declared: Declared, effects: Sequence[Effect]) -> str:
+def _late(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
-        return ""
-    return (
+        return ()
+    why = (
         "the broker is told without an answer how a transaction ends, and asks if it was not: a message comes to light "
         "at any time after its half was stored"
     )
+    return (Choice(why=why),)
 
 
-def _no_fencing(declared: Declared, effects: Sequence[Effect]) -> str:
+def _no_fencing(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
-        return ""
-    return "a new producer of a group fences none of the earlier ones"
+        return ()
+    return (Choice(why="a new producer of a group fences none of the earlier ones"),)
 
+
+_WAY = (Party.PRODUCER, Party.BROKERS, Party.LEADER)
+_IN_BETWEEN = partial(Way, path=_WAY, in_order=False)
 
 TRANSACTION_RULES = (
     Rule(
@@ -77,7 +82,6 @@ TRANSACTION_RULES = (
         "RocketMQ documentation, transaction messages, transaction check; broker setting transactionCheckMax",
         "rocketmq/transactions:unanswered",
         "rocketmq/transactions:checked",
-        anywhere=True,
     ),
     Rule(
         "rocketmq.committed-again",
@@ -87,8 +91,6 @@ TRANSACTION_RULES = (
         "TransactionalMessageServiceImpl.deletePrepareMessage; broker setting transactionOpBatchInterval",
         "rocketmq/transactions:impatient",
         "rocketmq/transactions:quiet",
-        anywhere=True,
-        copies=True,
     ),
     Rule(
         "rocketmq.committed-late",
@@ -98,7 +100,6 @@ TRANSACTION_RULES = (
         "MQClientAPIImpl.endTransactionOneway; RocketMQ documentation, transaction messages, transaction check",
         "rocketmq/transactions:checked",
         "rocketmq/quiet:master-slave",
-        anywhere=True,
         alone=True,
     ),
     Rule(
@@ -109,7 +110,6 @@ TRANSACTION_RULES = (
         "RocketMQ documentation, transaction messages: any producer of the group answers for it",
         "rocketmq/transactions:zombie",
         "rocketmq/transactions:quiet",
-        anywhere=True,
     ),
 )
 

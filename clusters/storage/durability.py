@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.anomaly import CRASHED
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Rule
-from clusters.common.effects import hosts_hit
+from chaoskit.contract.guarantee import Damage, Declared, Rule
+from chaoskit.contract.mechanism import Copies, Mechanism, Party, Session
 from clusters.common.properties import is_true, setting
-from clusters.storage.settings import Placement, Quorums, StorageOptions, quorums
+from clusters.storage.settings import Quorums, StorageOptions, quorums
 
 _FORGOTTEN = ("lost-entry", "truncated", "expired")
 """Consequences of bookies that lose data: missing ledger entries, and therefore a truncated log of ledgers; its first
@@ -54,70 +56,85 @@ ONE_WRITER = "a ledger has one writer, each entry has its own id, and a recovere
 """Why no position may hold two messages."""
 
 
-def forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why bookies may have lost entries; empty if they may not."""
+def forgotten(declared: Declared) -> Sequence[Mechanism]:
+    """Return how bookies may have lost entries."""
     losing = (rule for rule in STORAGE_RULES if set(rule.allows) & set(_FORGOTTEN))
-    return next(filter(None, (rule.applies(declared, effects) for rule in losing)), "")
+    return tuple(mechanism for rule in losing for mechanism in rule.mechanisms(declared))
 
 
-def _no_journal(declared: Declared, effects: Sequence[Effect]) -> str:
-    if writes_journal(declared.options) or not _hit(declared, effects).bookies:
-        return ""
-    return (
+def _one_bookie(declared: Declared, why: str, takes: Damage = Damage.NONE, *, in_process: bool = False) -> Copies:
+    """Return that one of the bookies that had an entry is enough; see above. A bookie does not copy what it lost."""
+    return Copies(
+        why=f"{why}; {_recovery(declared)}",
+        takes=takes,
+        in_process=in_process,
+        enough=1,
+        leader_counts=False,
+        lag_ns=None,
+    )
+
+
+def _no_journal(declared: Declared) -> Sequence[Mechanism]:
+    if writes_journal(declared.options):
+        return ()
+    why = (
         "journalWriteData=false: a bookie acknowledges entries that it has only in memory, and loses them when its "
-        f"process exits; {_recovery(declared)}"
+        "process exits"
     )
+    return (_one_bookie(declared, why, Damage.FORGETS | Damage.DESTROYS, in_process=True),)
 
 
-def _journal_os(declared: Declared, effects: Sequence[Effect]) -> str:
-    forgot = _hit(declared, effects, Damage.FORGETS).bookies
-    if syncs_journal(declared.options) or not forgot:
-        return ""
-    return (
-        f"journalSyncData=false, and the power of {len(forgot)} bookie(s) was cut: they may have had acknowledged "
-        f"entries only in memory; {_recovery(declared)}"
-    )
+def _journal_os(declared: Declared) -> Sequence[Mechanism]:
+    if syncs_journal(declared.options):
+        return ()
+    why = "journalSyncData=false: a bookie that lost its power may have had acknowledged entries only in memory"
+    return (_one_bookie(declared, why, Damage.FORGETS),)
 
 
-def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    destroyed = _hit(declared, effects, Damage.DESTROYS).bookies
-    if not destroyed:
-        return ""
-    return f"the disks of {len(destroyed)} bookie(s) lost fsynced data; {_recovery(declared)}"
+def _disks_lost(declared: Declared) -> Sequence[Mechanism]:
+    return (_one_bookie(declared, "the disk of a bookie lost fsynced data", Damage.DESTROYS),)
 
 
-def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _hit(declared, effects, Damage.CORRUPTS).bookies:
-        return ""
-    return (
+def _files_changed(declared: Declared) -> Sequence[Mechanism]:
+    why = (
         "files were modified without the bookie's knowledge: an entry with a wrong CRC is read from another bookie, "
-        f"but a damaged index or journal hides entries; {_recovery(declared)}"
+        "but a damaged index or journal hides entries"
     )
+    return (_one_bookie(declared, why, Damage.CORRUPTS),)
 
 
-def _metadata_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _hit(declared, effects, Damage.DESTROYS | Damage.CORRUPTS).zookeepers:
-        return ""
-    return (
-        "the disk of a ZooKeeper server lost or changed fsynced data: together with a server that lags behind, it may "
-        "form a quorum that does not know of existing ledgers"
+def _metadata_lost(declared: Declared) -> Sequence[Mechanism]:
+    why = (
+        "the disks of ZooKeeper servers lost or changed fsynced data: together with servers that lag behind, they form "
+        "a quorum that does not know of existing ledgers"
     )
+    return _no_quorum_knows(declared, why, Damage.DESTROYS | Damage.CORRUPTS)
 
 
-def _exits(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not hosts_hit(effects):
-        return ""
-    return "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
-
-
-def _metadata_os(declared: Declared, effects: Sequence[Effect]) -> str:
+def _metadata_os(declared: Declared) -> Sequence[Mechanism]:
     forced = str(setting(declared.options.config.zookeeper, "forceSync", "yes")).lower() not in ("no", "false")
-    if forced or not _hit(declared, effects, Damage.FORGETS).zookeepers:
-        return ""
-    return (
-        "forceSync=no, and the power of a ZooKeeper server was cut: it may have lost ledgers that it had acknowledged"
-    )
+    if forced:
+        return ()
+    why = "forceSync=no: ZooKeeper servers that lost power may have lost ledgers that they had acknowledged"
+    return _no_quorum_knows(declared, why, Damage.FORGETS)
 
+
+def _no_quorum_knows(declared: Declared, why: str, damage: Damage) -> Sequence[Mechanism]:
+    servers = tuple(sorted(_names(declared.options.place(declared.hosts).zookeepers)))
+    return (Copies(why=why, takes=damage, hosts=servers, lag_ns=_SYNCED_NS),)
+
+
+def _exits(declared: Declared) -> Sequence[Mechanism]:
+    why = "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
+    return (Session(why=why, path=(Party.HOLDERS, Party.HOLDERS), by=PARTS_CONNECTIONS | LATE, after_ns=_EXITS_NS),)
+
+
+_SYNCED_NS = 10 * SECOND
+"""A ZooKeeper server that is back has the state of the leader after this time: `syncLimit`, 5 ticks of 2 s."""
+
+_EXITS_NS = 60 * SECOND
+"""How long after a fault a service may exit because its session has expired: a session lasts 30 s at most, and the
+harness takes a service for hung after as long again."""
 
 STORAGE_RULES = (
     Rule(
@@ -165,7 +182,6 @@ STORAGE_RULES = (
         "ZooKeeper Administrator's Guide, dataDir: a server whose transaction log is lost must not rejoin",
         "bookkeeper/power-zookeeper:fsync-lies",
         "bookkeeper/power-zookeeper:synced",
-        anywhere=True,
     ),
     Rule(
         "bookkeeper.metadata-os",
@@ -175,7 +191,6 @@ STORAGE_RULES = (
         "ZooKeeper Administrator's Guide, forceSync",
         "bookkeeper/power-zookeeper:not-forced",
         "bookkeeper/power-zookeeper:synced",
-        anywhere=True,
     ),
     Rule(
         "bookkeeper.exits",
@@ -187,18 +202,6 @@ STORAGE_RULES = (
         "pulsar/session-expired:reconnect",
     ),
 )
-
-
-class _Hit:
-    """The bookies and the ZooKeeper servers among some hosts."""
-
-    def __init__(self, placed: Placement, hosts: set[str]) -> None:
-        self.bookies = hosts & _names(placed.bookies)
-        self.zookeepers = hosts & _names(placed.zookeepers)
-
-
-def _hit(declared: Declared, effects: Sequence[Effect], damage: Damage | None = None) -> _Hit:
-    return _Hit(declared.options.place(declared.hosts), hosts_hit(effects, damage))
 
 
 def _quorums(declared: Declared) -> Quorums:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import SECOND, format_duration
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.base.quantities import MICROSECOND, format_duration
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS, Act
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Session, Way
 from chaoskit.contract.traits import Paced
-from clusters.common.effects import disturbed, longest_ns
+from clusters.common.overload import overload
 from clusters.common.supervision import RUNS
 from clusters.zenoh.client import promise, recovers
-from clusters.zenoh.settings import BATCH_BYTES, WAIT_BEFORE_CLOSE, WAITS_US, publisher_settings
+from clusters.zenoh.settings import (
+    BATCH_BYTES,
+    WAIT_BEFORE_CLOSE,
+    WAIT_BEFORE_DROP,
+    WAITS_BEFORE_DROP_US,
+    WAITS_US,
+    publisher_settings,
+)
 
 
 def _kept(declared: Declared) -> bool:
@@ -21,59 +30,81 @@ def _recovered(declared: Declared) -> bool:
     return _kept(declared) and recovers(declared.producer, declared.consumer)
 
 
-def _drop(declared: Declared, effects: Sequence[Effect]) -> str:
+def _drop(declared: Declared) -> Sequence[Mechanism]:
     if _kept(declared) or publisher_settings(declared.producer).congestion != "drop":
-        return ""
+        return ()
+    why = "congestion: drop: a message that finds the queue of a link full for a moment is dropped"
+    return _unkept(declared, why)
+
+
+def _best_effort(declared: Declared) -> Sequence[Mechanism]:
+    if _kept(declared) or publisher_settings(declared.producer).qos != "best-effort":
+        return ()
+    why = "qos: best-effort: a message that finds the queue of a link full is dropped, whatever congestion is"
+    return _unkept(declared, why)
+
+
+def _datagrams(declared: Declared) -> Sequence[Mechanism]:
+    if _kept(declared) or declared.options.link != "udp":
+        return ()
+    return _unkept(declared, "link: udp: a datagram is sent once")
+
+
+def _unkept(declared: Declared, why: str) -> Sequence[Mechanism]:
+    """Return how a message is lost that nobody keeps."""
+    waits_ns = int(declared.options.config.get(WAIT_BEFORE_DROP, WAITS_BEFORE_DROP_US)) * MICROSECOND
+    by = PARTS_CONNECTIONS | LATE | Act.DROPS
+    way = Way(why=why, path=_way(declared), by=by, patience_ns=waits_ns + 1, in_order=False)
     paced = declared.get(Paced)
-    full = paced is not None and (paced.size > BATCH_BYTES or paced.per_second is None)
-    if not full and not disturbed(effects):
-        return ""
-    return "congestion: drop: a message that finds the queue of a link full for a moment is dropped"
+    if paced is not None and paced.size > BATCH_BYTES:
+        large = f"{why}; one of {paced.size} bytes takes several batches of {BATCH_BYTES}, which fill it at once"
+        return way, Choice(why=large)
+    return way, *overload(declared, why)
 
 
-def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _kept(declared) or publisher_settings(declared.producer).qos != "best-effort" or not disturbed(effects):
-        return ""
-    return "qos: best-effort: a message that finds the queue of a link full is dropped, whatever congestion is"
+def _way(declared: Declared) -> tuple[Party, ...]:
+    if declared.options.mode == "router":
+        return (Party.PRODUCER, Party.BROKERS, Party.BROKERS, Party.CONSUMER)
+    return (Party.PRODUCER, Party.CONSUMER)
 
 
-def _datagrams(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _kept(declared) or declared.options.link != "udp" or not disturbed(effects):
-        return ""
-    return "link: udp: a datagram is sent once"
+def _process_ended(declared: Declared) -> Sequence[Mechanism]:
+    if not _kept(declared):
+        return ()
+    why = "a message that was put is in the memory of its publisher or of a router, which ended"
+    return (Way(why=why, path=(Party.PRODUCER, Party.BROKERS), by=Act.ENDS, for_consumer=True),)
 
 
-def _process_ended(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _kept(declared) or not any(each.abrupt for each in effects):
-        return ""
-    return "a message that was put is in the memory of its publisher or of a router, which ended"
+def _cache(declared: Declared) -> Sequence[Mechanism]:
+    if not _recovered(declared):
+        return ()
+    kept = publisher_settings(declared.producer).cache
+    why = f"producer.cache: {kept}: a publisher keeps no more of a topic for subscribers that lack some"
+    return (Limit(why=why, measure=Measure.NEWER, most=kept, path=_way(declared)),)
 
 
-def _cache(declared: Declared, effects: Sequence[Effect]) -> str:
-    paced = declared.get(Paced)
-    if not _recovered(declared) or paced is None:
-        return ""
-    kept, rate = publisher_settings(declared.producer).cache, paced.per_second
-    away_ns = longest_ns(declared, effects)
-    if not away_ns or (rate is not None and rate * away_ns / SECOND <= kept):
-        return ""
-    return f"producer.cache: {kept}: a publisher keeps no more of a topic for subscribers that lack some"
-
-
-def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
-    silent_ns = longest_ns(declared, effects)
+def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     lease_ns, blocks = declared.options.lease, publisher_settings(declared.producer).congestion == "block"
-    routed = declared.options.mode == "router"
-    if any(each.on_hosts and (each.abrupt or (routed and each.delays and not each.on_links)) for each in effects):
-        return "who is behind a router or a peer that ended, or was stopped, counts as gone"
-    if silent_ns >= lease_ns:
-        return f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
-    if blocks and silent_ns >= int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * 1000:
-        return (
+    path = _way(declared)
+    ended = "who is behind a router or a peer that ended, or was stopped, counts as gone"
+    lease = f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
+    found: list[Mechanism] = [
+        Session(why=ended, path=path, by=Act.ENDS | Act.STOPS, after_ns=lease_ns, group=True),
+        Session(why=lease, path=path, by=_SILENT, longer_ns=lease_ns, after_ns=lease_ns, group=True),
+    ]
+    if declared.options.mode == "router":
+        found.append(Session(why=ended, path=(Party.BROKERS,), by=Act.SILENCES, after_ns=lease_ns, group=True))
+    if blocks:
+        waits_ns = int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * MICROSECOND
+        why = (
             "congestion: block: a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
         )
-    return ""
+        found.append(Session(why=why, path=path, by=_SILENT, longer_ns=waits_ns, after_ns=lease_ns, group=True))
+    return found
 
+
+_SILENT = PARTS_CONNECTIONS | Act.DROPS
+"""What may keep a link from being heard."""
 
 _DOCS = "zenoh, docs.rs/zenoh, qos::CongestionControl, qos::Reliability"
 _CONFIG = "zenoh, DEFAULT_CONFIG.json5, transport/link/tx"
@@ -88,7 +119,6 @@ RULES = (
         f"{_DOCS}; {_CONFIG}/queue/congestion_control/drop; eclipse-zenoh/zenoh, issue 2258; {_FEEDBACK}",
         "zenoh/large-messages:drop",
         "zenoh/large-messages:block",
-        anywhere=True,
     ),
     Rule(
         "zenoh.best-effort",
@@ -98,7 +128,6 @@ RULES = (
         _DOCS,
         "zenoh/packet-loss:udp",
         "zenoh/packet-loss:tcp",
-        anywhere=True,
     ),
     Rule(
         "zenoh.datagrams",
@@ -108,7 +137,6 @@ RULES = (
         f"{_CONFIG}; zenoh, zenoh-link-udp: an unreliable link",
         "zenoh/packet-loss:udp-reliable",
         "zenoh/packet-loss:tcp",
-        anywhere=True,
     ),
     Rule(
         "zenoh.process-ended",
@@ -118,7 +146,6 @@ RULES = (
         f"{_DOCS}: a put returns once the message is in a queue",
         "zenoh/crash-publisher:killed",
         "zenoh/crash-publisher:alive",
-        anywhere=True,
     ),
     Rule(
         "zenoh.cache",
@@ -128,7 +155,6 @@ RULES = (
         "zenoh-ext, AdvancedPublisher, CacheConfig: max_samples",
         "zenoh/congestion:small-cache",
         "zenoh/congestion:recovered",
-        anywhere=True,
     ),
     Rule(
         "zenoh.not-heard",
@@ -139,7 +165,6 @@ RULES = (
         "is gone with the last link of its session",
         "zenoh/one-way:beyond-lease",
         "zenoh/partition:block",
-        anywhere=True,
         alone=True,
     ),
 )

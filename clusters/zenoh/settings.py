@@ -24,6 +24,9 @@ BATCH_BYTES = 65_535
 WAIT_BEFORE_CLOSE, WAITS_US = "transport/link/tx/queue/congestion_control/block/wait_before_close", 5_000_000
 """The setting after how many us a link that blocks is closed, and its default."""
 
+WAIT_BEFORE_DROP, WAITS_BEFORE_DROP_US = "transport/link/tx/queue/congestion_control/drop/wait_before_drop", 1_000
+"""The setting after how many us a message that finds its queue full is dropped, and its default."""
+
 _OWNED = {
     "mode": "set cluster.mode",
     "connect": "chaoskit tells clients and routers where the others are",

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import BreakableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
@@ -26,6 +27,8 @@ class DiskDead(Nemesis):
 
     summary = "fail every request of the data disk with EIO; power off, boot and start the system afterwards"
     family = "disk"
+    does = Act.SILENCES | Act.ENDS
+    damages_until_healed = True
     service_powers = (Installation,)
     parameters = OnDisk
     host_powers = (PowerSwitch,)

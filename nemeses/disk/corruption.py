@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -43,6 +44,7 @@ class BitFlip(Nemesis):
 
     summary = "invert a bit in files on the data disk"
     family = "disk"
+    does = Act.NONE
     parameters = FileChoice
     lasts = False
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
@@ -29,6 +30,7 @@ class DiskFreeze(Nemesis):
 
     summary = "make writes to the data disk hang, then continue"
     family = "disk"
+    does = Act.SILENCES
     renews = False
     parameters = OnDisk
 

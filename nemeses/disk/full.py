@@ -10,6 +10,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import Result, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
@@ -75,6 +76,7 @@ class DiskFull(Nemesis):
 
     summary = "fill the data disk so that writes fail with ENOSPC; free the space afterwards"
     family = "disk"
+    does = Act.SILENCES | Act.ENDS
     abrupt = True
     held = True
     tools = ("fallocate",)

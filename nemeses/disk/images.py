@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import ReplaceableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
@@ -27,6 +28,7 @@ class DiskWipe(Nemesis):
 
     summary = "replace the data disk with an empty one while the power is off; boot afterwards"
     family = "disk"
+    does = Act.ENDS
     service_powers = (Installation,)
     parameters = OnDisk
     host_powers = (PowerSwitch,)
@@ -76,6 +78,7 @@ class Snapshot(Nemesis):
 
     summary = "take a snapshot of the data disk, for time-travel"
     family = "disk"
+    does = Act.NONE
     renews = False
     lasts = False
     restores = False  # the copy stays

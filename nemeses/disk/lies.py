@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
@@ -36,6 +37,8 @@ class FsyncLies(Nemesis):
 
     summary = "make the data disk acknowledge flushes without performing them; cut the power at the end"
     family = "disk"
+    does = Act.ENDS
+    damages_until_healed = True
     service_powers = (Installation,)
     parameters = Lie
     host_powers = (PowerSwitch,)

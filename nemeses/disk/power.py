@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
+from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -40,6 +41,7 @@ class PowerCut(Nemesis):
 
     summary = "cut the power of hosts and their data disks, which loses unsynced data; boot them afterwards"
     family = "disk"
+    does = Act.ENDS
     parameters = Cuts
     host_powers = (PowerSwitch,)
 

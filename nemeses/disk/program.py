@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import model_validator
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
@@ -71,6 +72,8 @@ class DiskErrors(Nemesis):
 
     summary = "fail a fraction of the data disk's reads, writes or flushes with EIO"
     family = "disk"
+    does = Act.SILENCES | Act.ENDS
+    damages_until_healed = True
     service_powers = (Installation,)
     parameters = Errors
     host_powers = (PowerSwitch,)
@@ -119,6 +122,8 @@ class DiskProgram(Nemesis):
 
     summary = "change settings of the programmable disk; restore them afterwards"
     family = "disk"
+    does = Act.SLOWS
+    damages_until_healed = True
     service_powers = (Installation,)
     parameters = Program
     host_powers = (PowerSwitch,)

@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.act import Act
 from chaoskit.contract.disk import DiskLimits, SlowDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
@@ -79,6 +80,7 @@ class DiskSlow(Nemesis):
 
     summary = "limit the bytes or requests per second of the data disk"
     family = "disk"
+    does = Act.SLOWS
     parameters = Limits
     disk_powers = (SlowDisk,)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from chaoskit.base.quantities import Size, format_size
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
 from chaoskit.contract.part import Part
@@ -57,6 +58,7 @@ class BandwidthParameters(FromPeers):
 class Bandwidth(PacketFault):
     """Packets beyond the rate wait in a queue of 1000; when it is full they are dropped, as on a slow link."""
 
+    does = Act.SLOWS
     summary = "limit the bytes per second that hosts receive from, or send to, their peers"
     held = False
     parameters = BandwidthParameters

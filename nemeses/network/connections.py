@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
@@ -42,6 +43,7 @@ class ResetConnections(Nemesis):
 
     summary = "reset the established TCP connections between hosts and their peers"
     family = "network"
+    does = Act.BREAKS
     on_links = True
     held = True
     tools = ("ss",)
@@ -77,6 +79,7 @@ class HalfOpen(Nemesis):
         "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
+    does = Act.BREAKS
     on_links = True
     renews = False
     held = True

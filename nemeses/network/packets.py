@@ -13,6 +13,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
@@ -143,6 +144,7 @@ class LossParameters(FromPeers):
 class PacketLoss(PacketFault):
     """Silently drops a random fraction of packets."""
 
+    does = Act.DROPS | Act.SLOWS
     summary = "lose a percentage of packets between hosts and their peers"
     parameters = LossParameters
 
@@ -197,8 +199,12 @@ class DelayParameters(FromPeers):
 class PacketDelay(QueuedFault):
     """Delays arriving packets, so that every round trip takes longer by the delay."""
 
+    does = Act.DELAYS
     summary = "delay packets that arrive at hosts, with jitter"
     parameters = DelayParameters
+
+    def late_ns(self, parameters: DelayParameters) -> int:
+        return parameters.delay + parameters.jitter
 
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
         asked: DelayParameters = strike.parameters
@@ -220,6 +226,7 @@ class ReorderParameters(FromPeers):
 class PacketReorder(QueuedFault):
     """Delivers a fraction of packets late, after packets that were sent later."""
 
+    does = Act.DROPS
     summary = "hold back a percentage of the packets that arrive at hosts, so that later ones overtake them"
     parameters = ReorderParameters
 
@@ -243,6 +250,7 @@ class DuplicateParameters(FromPeers):
 class PacketDuplicate(QueuedFault):
     """Delivers a fraction of packets twice."""
 
+    does = Act.NONE
     summary = "duplicate a percentage of the packets that arrive at hosts"
     parameters = DuplicateParameters
 
@@ -266,6 +274,7 @@ class PacketCorrupt(QueuedFault):
     """Flips one bit in a fraction of packets; the checksum of TCP, UDP or ICMP is then wrong and the kernel drops
     them."""
 
+    does = Act.DROPS | Act.SLOWS
     summary = "flip a bit in a percentage of the packets that arrive at hosts; the kernel drops them (wrong checksum)"
     parameters = CorruptParameters
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.parallel import on_each
+from chaoskit.contract.act import Act
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
@@ -67,6 +68,7 @@ class Partition(Nemesis):
 
     summary = "cut hosts off from others: both ways or one way, all ports or some, silently or with resets"
     family = "network"
+    does = Act.CUTS
     on_links = True
     held = True
     tools = ("nft", "ping")
@@ -74,6 +76,9 @@ class Partition(Nemesis):
 
     def occupies(self, parameters: PartitionParameters) -> Collection[Part]:
         return paths(parameters.direction)
+
+    def peers(self, parameters: PartitionParameters) -> Sequence[str]:
+        return ("hosts",) if parameters.divides else parameters.peers
 
     def carriers(self, strike: Strike) -> Sequence[ServiceHost]:
         return _touched(strike)

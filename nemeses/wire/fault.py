@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import parse_duration
+from chaoskit.contract.act import Act, Messages
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
@@ -45,6 +46,9 @@ _DONE = {
     rules.GARBLE: "changed in one byte",
     rules.COUNT: "counted",
 }
+
+_LOSING = (rules.DROP, rules.DROP_AND_CLOSE, rules.CLOSE_BEFORE, rules.CLOSE_AFTER, rules.TRUNCATE, rules.GARBLE)
+"""What loses a message, or what else was under way on its connection."""
 
 
 def _known_action(then: str) -> str:
@@ -133,6 +137,24 @@ class WireFault(Nemesis):
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
         check_names(_wire(system, options), parameters)
+
+    def acts(self, parameters: WireParameters) -> Act:
+        return Act.NONE if parameters.action == rules.COUNT else Act.MESSAGES
+
+    def messages(self, parameters: WireParameters) -> Messages | None:
+        action, late_ns = parameters.action, 0
+        if action in (rules.DELAY, rules.HOLD_UNTIL):
+            late_ns = parameters.argument if action == rules.DELAY else None
+        return Messages(
+            name=parameters.message,
+            answers=parameters.of == rules.RESPONSE,
+            client=parameters.of_client,
+            most=len(parameters.which) or parameters.count,
+            loses=action in _LOSING,
+            doubles=action == rules.DUPLICATE,
+            fails=action == rules.ERROR,
+            late_ns=late_ns,
+        )
 
     def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
         """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from chaoskit.judge.guarantees import allowances
 from shipped import variants
 
 from chaoskit.contract.guarantee import Allowance, Effect, Rule
 from chaoskit.contract.installed import anomalies, nemesis, system
-from chaoskit.judge.guarantees import allowances
 from chaoskit.scenario.plan import Plan, make_plan
 
 SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq", "mosquitto", "cyclonedds", "zenoh")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from chaoskit.judge.attribution import Attribution, Explained
 from guaranteed import effect
 
 from chaoskit.contract.checker import FINDINGS
@@ -15,7 +16,6 @@ from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.attribution import Attribution, Explained
 from clusters.kafka.settings import KafkaOptions
 
 SECOND = 1_000_000_000

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from chaoskit.judge.attribution import JUDGED, Attribution, Cause
 from explaining import ALL_OF_0, ALL_OF_1, SECOND, Row, declared, explained, lost, moved, placed, rules
 from guaranteed import effect
 from hypothesis import given
@@ -16,7 +17,6 @@ from profiles import examples
 
 from chaoskit.contract.guarantee import Damage, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.judge.attribution import JUDGED, Attribution, Cause
 
 
 def test_a_loss_is_explained_by_the_power_cut_of_its_replicas() -> None:

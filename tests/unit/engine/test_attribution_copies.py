@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from chaoskit.judge.attribution import Attribution
 from explaining import HERE, SECOND, declared
 from guaranteed import effect
 
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Guarantees, Rule
 from chaoskit.contract.installed import anomalies
-from chaoskit.judge.attribution import Attribution
 
 KILL = effect("kill", "n1", start_s=20, healed_s=25)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from chaoskit.judge.attribution import Explained
 
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.attribution import Explained
 from chaoskit.judge.consequence import Change, Changed, changes, consequences, meets, stayed
 from chaoskit.judge.consequence_words import in_words, seen
 from chaoskit.judge.headline import without_consequence

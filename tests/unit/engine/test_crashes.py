@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from chaoskit.judge.attribution import Attribution
 from guaranteed import effect
 
 from chaoskit.contract.checker import FINDINGS
@@ -14,7 +15,6 @@ from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.attribution import Attribution
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from clusters.pulsar.settings import PulsarOptions
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import guaranteed
 import pytest
+from clusters.common.effects import hosts_down_together
 from guaranteed import effect
 
 from chaoskit.contract.datamodel import LOG
@@ -16,7 +17,6 @@ from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resends, Transactions
 from checkers.subscription.subscriptions import SubscriptionChecker
-from clusters.common.effects import hosts_down_together
 from clusters.kafka.given_up import GIVEN_UP
 from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.settings import KafkaOptions

@@ -1,0 +1,132 @@
+"""The findings of one anomaly, as columns: which message, on whose way, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The message of each finding. Times are ns since the start of the run.
+
+    Attributes:
+        value: the message; `NONE` if there is none.
+        written_ns: when its first send began; `NEVER` if that is not known.
+        acked_ns: when it was acknowledged; `FOREVER` if it was not.
+    """
+
+    value: Ints
+    written_ns: Ints
+    acked_ns: Ints
+
+    @property
+    def known(self) -> Flags:
+        """Whether it is known when it was written."""
+        return self.written_ns != NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Findings of one anomaly.
+
+    Attributes:
+        anomaly: the anomaly.
+        places: their partitions.
+        place_of: for each finding the index of its partition.
+        messages: its message; of a pair both.
+        op, other_op: the operations of its evidence; `NONE` if there is none.
+        also: for each finding further operations like `other_op`; None if there are none.
+        at_ns: when it was experienced, or its message acknowledged.
+        since_ns: when what was violated had come to hold; `NEVER` if that is not known.
+    """
+
+    anomaly: Anomaly
+    places: Sequence[Place]
+    place_of: Ints
+    messages: tuple[Message, ...]
+    op: Ints
+    other_op: Ints
+    also: pa.ListArray | None
+    at_ns: Ints
+    since_ns: Ints
+
+    @classmethod
+    def of(cls, anomaly: Anomaly, rows: pa.Table) -> Cases:
+        """Return rows of schema `FINDINGS` as cases."""
+        places, place_of = places_of(rows)
+        at_ns = rows["at_ns"].fill_null(NEVER).to_numpy()
+        messages = [_message(rows, "")]
+        if anomaly.about is About.PAIR:
+            messages.append(_message(rows, "other_"))
+        elif not (messages[0].written_ns != NEVER).all() and anomaly.about is About.MESSAGE:
+            # A message of a damaged or strange payload: what is known is when it was seen.
+            known = messages[0].known
+            messages[0] = Message(
+                messages[0].value,
+                np.where(known, messages[0].written_ns, at_ns),
+                np.where(known, messages[0].acked_ns, at_ns),
+            )
+        also = rows["other_ops"].combine_chunks() if "other_ops" in rows.column_names else None
+        return cls(
+            anomaly,
+            places,
+            place_of,
+            tuple(messages),
+            rows["op"].fill_null(NONE).to_numpy(),
+            rows["other_op"].fill_null(NONE).to_numpy(),
+            also if also is not None and also.null_count < len(also) else None,
+            at_ns,
+            rows["since_ns"].fill_null(NEVER).to_numpy(),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of findings."""
+        return int(self.place_of.size)
+
+    @property
+    def message(self) -> Message:
+        """The message that each finding is about."""
+        return self.messages[0]
+
+    @property
+    def reading(self) -> bool:
+        """Whether they are about what a client experienced."""
+        return self.anomaly.about is About.READING
+
+    def rows_at(self, place: int) -> Ints:
+        """Return the findings of a partition, by its index."""
+        return np.flatnonzero(self.place_of == place)
+
+
+def producer_of(value: int) -> str:
+    """Return the name of the producer of a message; empty if there is none."""
+    return f"producer-{value >> PRODUCER_SHIFT}" if value >= 0 else ""
+
+
+def places_of(rows: pa.Table) -> tuple[list[Place], Ints]:
+    """Return the partitions of findings, and for each the index of its partition."""
+    topics = rows["topic"].cast(pa.string()).combine_chunks().dictionary_encode()
+    codes = topics.indices.to_numpy().astype(np.int64) << 32 | rows["partition"].to_numpy()
+    distinct, index = np.unique(codes, return_inverse=True)
+    names = topics.dictionary.to_pylist()
+    return [(names[code >> 32], int(code & 0xFFFFFFFF)) for code in distinct.tolist()], index
+
+
+def _message(rows: pa.Table, prefix: str) -> Message:
+    written = rows[f"{prefix}written_ns"]
+    return Message(
+        rows[f"{prefix}value"].fill_null(NONE).to_numpy(),
+        written.fill_null(NEVER).to_numpy(),
+        pc.coalesce(rows[f"{prefix}acked_ns"], pa.scalar(FOREVER, pa.int64())).to_numpy(),
+    )

@@ -1,0 +1,418 @@
+"""Messages whose copies are all gone: `Copies`.
+
+For each message the hosts are followed that must have had it when it was acknowledged, and those that had it later: a
+copy goes with a damage that takes it, and comes back when its host is seen in sync again. The message is gone when the
+last copy is, or when a host becomes leader that need not have had it. Messages that were acknowledged between the same
+two events have the same fate, so that a million of them cost as much as one, and a search in a sorted array.
+
+Three facts that are easily forgotten: a power cut takes what was acknowledged until it was *proved*, not until it began;
+a host that is in sync at a later look has the message; a host that leads is in sync with itself, which says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Damage, Effect
+from chaoskit.contract.mechanism import WRITTEN_BACK_NS, Copies, Elects, Required
+from chaoskit.history.compacting.placements import Standing
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.derived import Derived, Story, joined
+from chaoskit.judge.explaining.links import UNAWARE_NS, reigns
+from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Flags, Ints, Record
+
+_NOT_PLACED = "nobody recorded where the partition was stored"
+_DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
+"""What may make a follower lag, or an election happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Harm:
+    """A damage of one host's copies, ns since the start of the run.
+
+    Attributes:
+        host: the host.
+        effect: the fault.
+        since_ns: what was written before this is not taken.
+        until_ns: what was written until then may be taken.
+        back_ns: from when on the host may have copies again.
+    """
+
+    host: str
+    effect: Effect
+    since_ns: int
+    until_ns: int
+    back_ns: int
+
+
+@dataclass(slots=True)
+class _Copy:
+    """What became of the copy on one host: by which damage it is gone, and since when it had been there."""
+
+    since_ns: int
+    gone: _Harm | None = None
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """How messages went, and when that began.
+
+    Attributes:
+        story: what happened.
+        begun_ns: when the first cause of it began: what a log had from before that is there.
+    """
+
+    story: Story
+    begun_ns: int
+
+
+@dataclass(slots=True)
+class _State:
+    """Where the copies of a message are, while the events after its acknowledgement are gone through."""
+
+    copies: dict[str, _Copy]
+    leader: str
+    before: Standing
+    required: frozenset[str] = field(default_factory=frozenset)
+
+
+def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
+    """Return which messages are gone because all copies of them are."""
+    derived = Derived.nothing(cases.size)
+    for index, place in enumerate(cases.places):
+        rows = cases.rows_at(index)
+        partition = _Partition(record, mechanism, place)
+        if not partition.known:
+            derived.doubt(rows, _NOT_PLACED)
+            continue
+        for message in cases.messages:
+            for chosen, fate in partition.fates(message.acked_ns[rows]):
+                held = rows[chosen]
+                if mechanism.from_its_end:
+                    held = held[_at_the_end(record, place, message, held, fate)]
+                if cases.reading:
+                    held = held[cases.at_ns[held] >= fate.begun_ns - CLOCKS_NS]
+                derived.tell(held, fate.story)
+        unknown = rows[~cases.message.known[rows]]
+        if unknown.size and cases.reading:
+            _tell_by_time(derived, partition, cases, unknown)
+    return derived
+
+
+def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: Ints) -> None:
+    """Tell findings that name no message by the losses of their partition that they may have noticed."""
+    for fate in partition.all_fates():
+        since_ns = cases.since_ns[rows]
+        held = (cases.at_ns[rows] >= fate.begun_ns - CLOCKS_NS) & ((since_ns == NEVER) | (since_ns <= _over(fate)))
+        derived.tell(rows[held], fate.story)
+
+
+def _over(fate: _Fate) -> int:
+    ends = [FOREVER if fault.healed_ns is None else fault.healed_ns for fault in fate.story.faults]
+    return max(ends, default=FOREVER)
+
+
+def _at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate: _Fate) -> Flags:
+    """Return which messages had no later one in the log before the loss that is still there."""
+    sends = record.sends(place)
+    every: Flags = np.ones(rows.size, np.bool_)
+    if sends is None or not sends.value.size:
+        return every
+    gone = np.isin(sends.value, record.gone.get(place, message.value[rows]))
+    kept = sends.acked & ~gone & (sends.position != NONE) & (sends.end_ns < fate.begun_ns - CLOCKS_NS)
+    last = int(sends.position[kept].max(initial=NONE))
+    at = sends.rows_of(message.value[rows])
+    position = np.where(at == NONE, NONE, sends.position[at])
+    return (position == NONE) | (position > last)
+
+
+class _Partition:
+    """Who stored and led one partition, and what happened to them."""
+
+    def __init__(self, record: Record, mechanism: Copies, place: Place) -> None:
+        self._mechanism = mechanism
+        self._record = record
+        self._place = place
+        self._standings = self._looked_at(record, place)
+        self._harms = sorted(self._find_harms(), key=lambda harm: harm.until_ns)
+
+    @property
+    def known(self) -> bool:
+        """Whether it was recorded who stored the partition, and who led it where that matters."""
+        if not self._standings:
+            return False
+        return self._mechanism.required is not Required.LEADER or any(each.leader for each in self._standings)
+
+    def fates(self, acked_ns: Ints) -> Iterator[tuple[Ints, _Fate]]:
+        """Yield which of some messages are gone, and how."""
+        edges = np.array(self._sorted_edges(), np.int64)
+        segment = np.searchsorted(edges, acked_ns, side="right")
+        for number in np.unique(segment).tolist():
+            rows = np.flatnonzero(segment == number)
+            if (fate := self._fate(int(acked_ns[rows].max()))) is not None:
+                yield rows, fate
+
+    def all_fates(self) -> Iterator[_Fate]:
+        """Yield each way in which messages of the partition may be gone."""
+        stories = set()
+        for edge_ns in self._sorted_edges():
+            fate = self._fate(edge_ns - 1)
+            if fate is not None and fate.story not in stories:
+                stories.add(fate.story)
+                yield fate
+
+    def _looked_at(self, record: Record, place: Place) -> list[Standing]:
+        if servers := self._mechanism.hosts or self._mechanism.anywhere:
+            return [Standing(NEVER, "", frozenset(servers))]
+        return record.standings(place)
+
+    def _sorted_edges(self) -> list[int]:
+        return sorted({edge_ns for edge_ns in self._edges() if 0 <= edge_ns < FOREVER})
+
+    def _edges(self) -> Iterator[int]:
+        """Yield the times at which what became of a message changes with its acknowledgement."""
+        lag_ns = self._mechanism.lag_ns or 0
+        for standing in self._standings:
+            yield from (standing.at_ns, standing.at_ns - LOOK_NS, standing.at_ns - lag_ns)
+        for harm in self._harms:
+            yield from (harm.since_ns, harm.until_ns + 1, harm.back_ns)
+        for site in reigns(self._record.placements, self._place, self._record.effects):
+            yield site.to_ns
+        for effect in self._record.effects:
+            yield from (effect.start_ns, *(() if effect.healed_ns is None else (effect.healed_ns,)))
+
+    def _find_harms(self) -> Iterator[_Harm]:
+        restarts = [effect for effect in self._record.effects if effect.acts & Act.ENDS]
+        for effect in self._record.effects:
+            if not effect.on_hosts or (effect.partitions and not self._concerned(effect)):
+                continue
+            taken = effect.damage & self._mechanism.takes
+            ended = self._mechanism.in_process and effect.acts & (Act.ENDS | Act.STOPS)
+            if not taken and not ended:
+                continue
+            back_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
+            done_ns = back_ns if effect.done_ns is None else effect.done_ns
+            lasting = bool(taken & (Damage.DESTROYS | Damage.CORRUPTS)) or bool(ended)
+            since_ns = NEVER if lasting and not effect.only_since_start else effect.start_ns - WRITTEN_BACK_NS
+            for host in effect.targets:
+                yield _Harm(host, effect, since_ns, done_ns, back_ns)
+                if effect.damage & Damage.CORRUPTS and taken:
+                    # What was written behind the damaged place goes when the host recovers its files.
+                    for restart in restarts:
+                        if host in restart.targets and restart.start_ns > done_ns:
+                            again_ns = FOREVER if restart.healed_ns is None else restart.healed_ns
+                            yield _Harm(host, restart, NEVER, restart.done_ns or restart.start_ns, again_ns)
+
+    def _concerned(self, effect: Effect) -> bool:
+        """Return whether a fault that damaged some partitions only damaged this one, or state that is stored apart."""
+        if self._mechanism.anywhere:
+            own = {topic.name for topic in self._record.declared.topics}
+            return any(topic not in own for topic, _ in effect.partitions)
+        return self._place in effect.partitions
+
+    def _at(self, at_ns: int) -> Standing:
+        known = [standing for standing in self._standings if standing.at_ns <= at_ns]
+        return known[-1] if known else self._standings[0]
+
+    def _required(self, acked_ns: int) -> frozenset[str]:
+        """Return who must have had a message when it was acknowledged, of those between two looks."""
+        now, soon = self._at(acked_ns), self._at(acked_ns + LOOK_NS)
+        required = self._mechanism.required
+        if self._mechanism.hosts:
+            return frozenset(self._mechanism.hosts) - self._away(acked_ns)
+        if required is Required.LEADER:
+            return frozenset({now.leader or soon.leader}) - {""}
+        if required is Required.IN_SYNC and now.in_sync is not None:
+            both = now.in_sync & (soon.in_sync if soon.in_sync is not None else now.in_sync)
+            return both or now.in_sync
+        return now.holders
+
+    def _away(self, at_ns: int) -> set[str]:
+        """Return the hosts that were away then, and had not the time to catch up since."""
+        absent = Act.ENDS | Act.SILENCES | Act.CUTS
+        return {
+            host
+            for effect in self._record.effects
+            if effect.acts & absent
+            and effect.start_ns <= at_ns
+            and (effect.healed_ns is None or at_ns <= effect.healed_ns)
+            for host in effect.targets
+        }
+
+    def _fate(self, acked_ns: int) -> _Fate | None:
+        """Return how messages went that were acknowledged then; None if a copy should be there."""
+        if (unaware := self._by_former_leader(acked_ns)) is not None:
+            return unaware
+        now = self._at(acked_ns)
+        required = self._required(acked_ns)
+        state = _State({host: _Copy(acked_ns) for host in required}, now.leader, now, required)
+        for at_ns, harm, standing in self._events(acked_ns):
+            if harm is not None:
+                fate = self._damaged(state, harm, acked_ns)
+            elif standing is not None:
+                fate = self._seen(state, standing, at_ns, acked_ns)
+            else:
+                fate = None
+                self._caught_up(state, state.before, at_ns, acked_ns)
+            if fate is not None:
+                return fate
+        return None
+
+    def _by_former_leader(self, acked_ns: int) -> _Fate | None:
+        """Return how messages went that a leader acknowledged which did not know that it had been replaced."""
+        if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
+            return None
+        sites = reigns(self._record.placements, self._place, self._record.effects)
+        for former, following in pairwise(sites):
+            replaced_ns = following.from_ns + LOOK_NS
+            if replaced_ns <= acked_ns <= former.to_ns:
+                causes = self._causes(former.name, former.name, replaced_ns, acked_ns)
+                words = f"{former.name} did not know that {following.name} had become leader at {_s(replaced_ns)}"
+                return _Fate(Story(words, causes), replaced_ns) if causes else None
+        return None
+
+    def _events(self, acked_ns: int) -> list[tuple[int, _Harm | None, Standing | None]]:
+        """Return what happened after a message was acknowledged, in order of time; with the times at which hosts that
+        count as in sync must have it."""
+        lag_ns = self._mechanism.lag_ns
+        events: list[tuple[int, _Harm | None, Standing | None]] = [
+            (harm.until_ns, harm, None) for harm in self._harms if harm.until_ns >= acked_ns
+        ]
+        events += [(standing.at_ns, None, standing) for standing in self._standings if standing.at_ns > acked_ns]
+        if lag_ns is not None:
+            again = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]
+            events += [(at_ns + lag_ns, None, None) for at_ns in (acked_ns, *again)]
+        return sorted(events, key=lambda event: (event[0], event[1] is None))
+
+    def _damaged(self, state: _State, harm: _Harm, acked_ns: int) -> _Fate | None:
+        copy = state.copies.get(harm.host)
+        if copy is None or copy.gone is not None or max(copy.since_ns, acked_ns) < harm.since_ns:
+            return None
+        copy.gone, copy.left = harm, False
+        harms = [each.gone for each in state.copies.values() if each.gone is not None]
+        enough = self._enough(state)
+        if len(harms) < len(state.copies) and (enough is None or len(harms) < enough):
+            return None
+        leads = enough is not None and self._mechanism.leader_counts
+        if leads and state.leader in state.copies and state.copies[state.leader].gone is None:
+            return None
+        faults = joined([each.effect for each in harms])
+        words = " and ".join(
+            sorted({f"{each.host} ({each.effect.kind} at {_s(each.effect.start_ns)})" for each in harms})
+        )
+        had = ", ".join(sorted(state.copies))
+        story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)
+        return _Fate(story, min(fault.start_ns for fault in faults))
+
+    def _enough(self, state: _State) -> int | None:
+        servers = self._mechanism.hosts
+        if not servers:
+            return self._mechanism.enough
+        # A majority that does not know: those that have lost it, with those that were away and never had it.
+        return max(1, len(servers) // 2 + 1 - (len(servers) - len(state.copies)))
+
+    def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
+        fate = None
+        if standing.leader and standing.leader != state.leader and state.leader:
+            fate = self._elected(state, standing, at_ns, acked_ns)
+        for host, copy in state.copies.items():
+            if standing.in_sync is not None and host not in standing.in_sync:
+                copy.left = True
+        if fate is None:
+            state.leader = standing.leader or state.leader
+            self._caught_up(state, standing, at_ns, acked_ns)
+        state.before = standing
+        return fate
+
+    def _caught_up(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> None:
+        """Note who must have the message because it is in sync with a leader that has it."""
+        lag_ns = self._mechanism.lag_ns
+        if lag_ns is None:
+            return
+        if standing.in_sync is None:
+            self._synchronised(state, at_ns, lag_ns)
+            return
+        source = state.copies.get(state.leader)
+        if source is None or source.gone is not None:
+            return
+        for host in standing.in_sync - {state.leader}:
+            copy = state.copies.get(host)
+            if copy is None:
+                if at_ns >= acked_ns + lag_ns:
+                    state.copies[host] = _Copy(at_ns)
+            elif copy.gone is not None and at_ns > copy.gone.back_ns:
+                if copy.left or at_ns >= copy.gone.back_ns + lag_ns:
+                    copy.gone, copy.since_ns = None, at_ns
+
+    def _synchronised(self, state: _State, at_ns: int, lag_ns: int) -> None:
+        """Give damaged hosts their copies again where nobody says who is in sync: from others that have it, once they
+        are back for long enough."""
+        if any(copy.gone is None for copy in state.copies.values()):
+            for copy in state.copies.values():
+                if copy.gone is not None and at_ns >= copy.gone.back_ns + lag_ns:
+                    copy.gone, copy.since_ns = None, at_ns
+
+    def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
+        """Return how messages went when another host became leader; None if it has them, or must not lead without."""
+        leader, elects = standing.leader, self._mechanism.elects
+        copy = state.copies.get(leader)
+        if copy is not None and copy.gone is None:
+            return None
+        in_sync = state.before.in_sync
+        if copy is not None:
+            kind, what = Elects.DAMAGED, "had lost it"
+        elif in_sync is None or leader in in_sync:
+            kind, what = Elects.LAGGING, "need not have had it yet"
+        else:
+            kind, what = Elects.OUT_OF_SYNC, "was not in sync"
+        if not kind & elects or not self._enough_away(state, standing, at_ns):
+            return None
+        causes = self._causes(state.leader, leader, at_ns, acked_ns)
+        if copy is not None and copy.gone is not None:
+            causes = joined([*causes, copy.gone.effect])
+        if not causes and kind is not Elects.OUT_OF_SYNC:
+            return None
+        story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {what}", causes)
+        begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
+        return _Fate(story, begun_ns)
+
+    def _enough_away(self, state: _State, standing: Standing, at_ns: int) -> bool:
+        """Return whether as many of those that must be in sync had ended as it takes for a damaged one to lead."""
+        away = self._mechanism.away
+        if not away:
+            return True
+        ended = {
+            host
+            for effect in self._record.effects
+            if effect.acts & Act.ENDS and effect.start_ns - CLOCKS_NS <= at_ns
+            for host in effect.targets
+            if host in standing.holders and host in state.required
+        }
+        return len(ended) >= away
+
+    def _causes(self, former: str, leader: str, at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
+        """Return the faults that may have made a follower lag, or another one lead."""
+        lag_ns = self._mechanism.lag_ns or 0
+        held = [
+            effect
+            for effect in self._record.effects
+            if effect.acts & _DISTURBS
+            and effect.on_hosts
+            and (effect.on_links or {former, leader} & set(effect.targets))
+            and effect.start_ns - CLOCKS_NS <= at_ns
+            and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= min(acked_ns, at_ns - LOOK_NS - lag_ns))
+        ]
+        return joined(
+            [effect for effect in held if effect.healed_ns is None or effect.healed_ns + LOOK_NS + UNAWARE_NS >= at_ns]
+        )
+
+
+def _s(at_ns: int) -> str:
+    return f"{at_ns / 1e9:.1f} s"

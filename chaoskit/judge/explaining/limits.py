@@ -1,0 +1,251 @@
+"""Messages that a limit took: `Limit`. The record must show that it was reached at that time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from chaoskit.contract.act import PARTS_CONNECTIONS
+from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.mechanism import Limit, Measure
+from chaoskit.contract.traits import Group
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.contract.workload import CONSUMER
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.cases import Cases, producer_of
+from chaoskit.judge.explaining.concerned import lacking
+from chaoskit.judge.explaining.derived import Derived, Story, joined
+from chaoskit.judge.explaining.links import Interruption, Links
+from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record
+
+_NOT_COUNTED = "messages were not recorded one by one"
+
+
+def derive_limit(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which findings exceed a limit that was reached."""
+    return _DERIVE[mechanism.measure](record, mechanism, cases)
+
+
+def _shown(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    derived = Derived.nothing(cases.size)
+    derived.tell(np.arange(cases.size), Story())
+    return derived
+
+
+def _aged(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages were old enough at the end of the run, by the clock of those that deleted them."""
+    derived = Derived.nothing(cases.size)
+    written_ns = cases.message.written_ns
+    end_ns = _end_ns(record, cases)
+    age_ns = np.where(cases.message.known, end_ns - written_ns, 0)
+    old = age_ns >= mechanism.most
+    derived.tell(np.flatnonzero(old), Story())
+    for index, place in enumerate(cases.places):
+        rows = cases.rows_at(index)
+        for effect in record.effects:
+            if effect.ahead_ns and _on_holder(record, place, effect):
+                held = rows[age_ns[rows] + effect.ahead_ns >= mechanism.most]
+                words = f"the clock of {', '.join(effect.targets)} was ahead"
+                derived.tell(held, Story(f"{words} ({effect.kind} at {effect.start_ns / 1e9:.1f} s)", (effect,)))
+    return derived
+
+
+def _end_ns(record: Record, cases: Cases) -> int:
+    """Return when the run was over: the last thing that is known of it."""
+    known = cases.at_ns[cases.at_ns != NEVER]
+    last = int(known.max(initial=0))
+    if record.history is not None and record.history.operations.num_rows:
+        ends = record.history.operations["end_ns"].drop_null().to_numpy()
+        last = max(last, int(ends.max(initial=0)))
+    return last
+
+
+def _on_holder(record: Record, place: Place, effect: Effect) -> bool:
+    holders = record.placements.holders(place, effect.start_ns, effect.healed_ns)
+    return holders is None or bool(holders & set(effect.targets))
+
+
+def _waited(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages found as many waiting for each consumer that lacks them as may wait."""
+    derived = Derived.nothing(cases.size)
+    if record.history is None:
+        derived.doubt(np.arange(cases.size), _NOT_COUNTED)
+        return derived
+    full = np.ones(cases.size, np.bool_)
+    for name, rows in lacking(record, cases):
+        for index in np.unique(cases.place_of[rows]).tolist():
+            here = rows[cases.place_of[rows] == index]
+            full[here] &= _waiting(record, cases.places[index], name, cases, here) >= mechanism.most
+    derived.tell(np.flatnonzero(full), Story())
+    return derived
+
+
+def _waiting(record: Record, place: Place, client: str, cases: Cases, rows: Ints) -> Ints:
+    """Return how many messages waited for a client when each of some was written."""
+    sends, receipts = record.sends(place), record.receipts(place).get(client)
+    at_ns = cases.message.acked_ns[rows]
+    at_ns = np.where(at_ns == FOREVER, cases.message.written_ns[rows], at_ns)
+    if sends is None:
+        return np.zeros(rows.size, np.int64)
+    got = np.zeros(sends.value.size, np.bool_)
+    arrived_ns = np.zeros(0, np.int64)
+    if receipts is not None and receipts.value.size:
+        at = sends.rows_of(receipts.value)
+        got[at[at != NONE]] = True
+        arrived_ns = np.sort(receipts.at_ns[at != NONE])
+    sent_ns = np.sort(sends.start_ns[got])
+    sent = np.searchsorted(sent_ns, at_ns, side="right")
+    waiting: Ints = sent - np.searchsorted(arrived_ns, at_ns, side="right")
+    return waiting
+
+
+def _followed(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages were followed by as many of their producer before each consumer that lacks them received
+    one of those; while its way was interrupted, if it must have been."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    if record.history is None:
+        derived.doubt(np.arange(cases.size), _NOT_COUNTED)
+        return derived
+    reached, faults = np.ones(cases.size, np.bool_), dict[int, tuple[Effect, ...]]()
+    for name, rows in lacking(record, cases):
+        for index in np.unique(cases.place_of[rows]).tolist():
+            here, place = rows[cases.place_of[rows] == index], cases.places[index]
+            count, next_ns = _newer(record, place, name, cases.message.value[here])
+            reached[here] &= count >= mechanism.most
+            if mechanism.path:
+                _interrupted(links, mechanism, cases, (place, name), here, next_ns, reached, faults)
+    for row in np.flatnonzero(reached).tolist():
+        derived.tell(np.array([row]), Story("", faults.get(row, ())))
+    return derived
+
+
+def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
+    links: Links,
+    mechanism: Limit,
+    cases: Cases,
+    way: tuple[Place, str],
+    rows: Ints,
+    next_ns: Ints,
+    reached: Flags,
+    faults: dict[int, tuple[Effect, ...]],
+) -> None:
+    """Note which messages were written, and not received, while their way was interrupted."""
+    place, consumer = way
+    written_ns = cases.message.written_ns[rows]
+    held = np.zeros(rows.size, np.bool_)
+    for producer in np.unique(cases.message.value[rows] >> PRODUCER_SHIFT).tolist():
+        own = cases.message.value[rows] >> PRODUCER_SHIFT == producer
+        found = links.interruptions(
+            mechanism.path, place, producer_of(producer << PRODUCER_SHIFT), consumer, PARTS_CONNECTIONS
+        )
+        for each in found:
+            overlaps = own & (written_ns <= each.until_ns) & (next_ns >= each.start_ns)
+            faults.update(dict.fromkeys(rows[overlaps & ~held].tolist(), (each.effect,)))
+            held |= overlaps
+    reached[rows[~held]] = False
+
+
+def _newer(record: Record, place: Place, client: str, values: Ints) -> tuple[Ints, Ints]:
+    """Return for each message how many of its producer followed until a client received one of them, and when."""
+    sends, receipts = record.sends(place), record.receipts(place).get(client)
+    count, next_ns = np.zeros(values.size, np.int64), np.full(values.size, FOREVER)
+    if sends is None:
+        return count, next_ns
+    if receipts is not None and receipts.value.size:
+        at = np.searchsorted(receipts.value, values, side="right")
+        known = np.minimum(at, receipts.value.size - 1)
+        same = (at < receipts.value.size) & (receipts.value[known] >> PRODUCER_SHIFT == values >> PRODUCER_SHIFT)
+        next_ns = np.where(same, receipts.at_ns[known], FOREVER)
+    for producer in np.unique(values >> PRODUCER_SHIFT).tolist():
+        own, mine = sends.value >> PRODUCER_SHIFT == producer, values >> PRODUCER_SHIFT == producer
+        begun = np.searchsorted(np.maximum.accumulate(sends.start_ns[own]), next_ns[mine], side="right")
+        count[mine] = begun - np.searchsorted(sends.value[own], values[mine], side="right")
+    return count, next_ns
+
+
+def _held(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages a consumer had held for that long."""
+    derived = Derived.nothing(cases.size)
+    known = cases.since_ns != NEVER
+    derived.tell(np.flatnonzero(known & (cases.at_ns - np.where(known, cases.since_ns, 0) >= mechanism.most)), Story())
+    return derived
+
+
+def _ahead(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which findings came while a clock of a host that stores the partition was ahead."""
+    derived = Derived.nothing(cases.size)
+    for index, place in enumerate(cases.places):
+        rows = cases.rows_at(index)
+        for effect in record.effects:
+            if effect.ahead_ns and _on_holder(record, place, effect):
+                over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
+                held = (cases.at_ns[rows] >= effect.start_ns) & (cases.at_ns[rows] <= over_ns)
+                words = f"{effect.kind} of {', '.join(effect.targets)} at {effect.start_ns / 1e9:.1f} s"
+                derived.tell(rows[held], Story(words, (effect,)))
+    return derived
+
+
+def _absent(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which findings follow an absence, of their consumer or of all members of its group, of that length."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    start_ns = np.where(cases.message.known, cases.message.written_ns, cases.since_ns)
+    pairs = [("", np.arange(cases.size))] if mechanism.whole_group else list(lacking(record, cases))
+    for name, rows in pairs:
+        for index in np.unique(cases.place_of[rows]).tolist():
+            here = rows[cases.place_of[rows] == index]
+            for from_ns, until_ns, faults in _absences(record, links, mechanism, cases.places[index], name):
+                if until_ns != FOREVER and until_ns - from_ns < mechanism.most:
+                    continue
+                held = (start_ns[here] <= until_ns) & (cases.at_ns[here] >= from_ns)
+                who = name or "all members"
+                derived.tell(here[held], Story(f"{who} was away from {from_ns / 1e9:.1f} s on", faults))
+    return derived
+
+
+def _absences(
+    record: Record, links: Links, mechanism: Limit, place: Place, client: str
+) -> list[tuple[int, int, tuple[Effect, ...]]]:
+    """Return the times in which a client, or every member of a group, was away."""
+    if client or not mechanism.whole_group:
+        found = links.interruptions(mechanism.path, place, "", client, PARTS_CONNECTIONS)
+        return [(each.start_ns, back_ns(record, place, client, each), (each.effect,)) for each in found]
+    by_group: dict[int, list[str]] = {}
+    group = record.declared.get(Group)
+    for member in record.clients(CONSUMER):
+        number = member.rpartition("-")[2]
+        by_group.setdefault(int(number) % (group.count if group else 1) if number.isdecimal() else 0, []).append(member)
+    away = []
+    for members in by_group.values():
+        times = [links.interruptions(mechanism.path, place, "", member, PARTS_CONNECTIONS) for member in members]
+        for each in times[0] if times else ():
+            others = [_overlapping(each, some) for some in times[1:]]
+            if all(others):
+                chosen = [each, *(other for other in others if other is not None)]
+                from_ns, until_ns = max(one.start_ns for one in chosen), min(one.until_ns for one in chosen)
+                away.append((from_ns, until_ns, joined([one.effect for one in chosen])))
+    return away
+
+
+def _overlapping(each: Interruption, others: list[Interruption]) -> Interruption | None:
+    return next((one for one in others if one.start_ns <= each.until_ns and each.start_ns <= one.until_ns), None)
+
+
+def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
+    """Return when a client was back after an interruption: when it next received something."""
+    receipts = record.receipts(place).get(client)
+    if receipts is None or each.until_ns == FOREVER:
+        return each.until_ns
+    later = receipts.at_ns[receipts.at_ns >= each.until_ns]
+    return int(later.min()) if later.size else each.until_ns
+
+
+_DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
+    Measure.SHOWN: _shown,
+    Measure.AGE: _aged,
+    Measure.HELD: _held,
+    Measure.NEWER: _followed,
+    Measure.WAITING: _waited,
+    Measure.ABSENT: _absent,
+    Measure.CLOCK: _ahead,
+}

@@ -1,0 +1,172 @@
+"""Interruptions of a message's way: when which fault kept one party, or the hop between two, from passing it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import LATE, Act
+from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.mechanism import Party
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, Record
+
+UNAWARE_NS = 10 * SECOND
+"""How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut
+try again after a pause that grows with the time they were (RFC 6298, back-off)."""
+
+_CLIENTS = (Party.PRODUCER, Party.CONSUMER)
+_ON_PARTIES = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES
+_OF_LINKS = Act.CUTS | Act.BREAKS | Act.DROPS
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """A time in which a way was interrupted, ns since the start of the run.
+
+    Attributes:
+        start_ns, until_ns: from when until when.
+        effect: the fault.
+        words: what it interrupted.
+        late: whether it only made something late, by an unknown time.
+    """
+
+    start_ns: int
+    until_ns: int
+    effect: Effect
+    words: str
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Somebody on a way, and since when until when.
+
+    Attributes:
+        name: name of the client or host.
+        host: the host on which it is; empty: elsewhere.
+        from_ns, to_ns: while it was on the way.
+    """
+
+    name: str
+    host: str
+    from_ns: int = NEVER
+    to_ns: int = FOREVER
+
+
+def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> list[Site]:
+    """Return who may have led a partition, and when: from the look before it was first seen to the one at which another
+    one was; one that was cut off, or silent, goes on until it hears from the others."""
+    led = [standing for standing in placements.standings(place) if standing.leader]
+    changes = [standing for index, standing in enumerate(led) if not index or led[index - 1].leader != standing.leader]
+    sites = []
+    for index, standing in enumerate(changes):
+        from_ns = standing.at_ns - LOOK_NS if index else NEVER
+        to_ns = changes[index + 1].at_ns if index + 1 < len(changes) else FOREVER
+        sites.append(Site(standing.leader, standing.leader, from_ns, _aware_ns(standing.leader, to_ns, effects)))
+    return sites
+
+
+def _aware_ns(leader: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
+    """Return when a former leader knew at the latest that it was replaced."""
+    known_ns = replaced_ns
+    for effect in effects:
+        unaware = effect.acts & (Act.SILENCES | Act.CUTS | Act.DROPS | Act.BREAKS) and not effect.acts & Act.ENDS
+        over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
+        if unaware and effect.on_hosts and effect.start_ns - CLOCKS_NS <= replaced_ns <= over_ns:
+            if effect.on_links or leader in effect.targets:
+                known_ns = max(known_ns, over_ns if over_ns == FOREVER else over_ns + UNAWARE_NS)
+    return known_ns
+
+
+class Links:
+    """Finds the interruptions of ways in a run."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def knows(self, path: Sequence[Party], place: Place) -> bool:
+        """Return whether it was recorded who is on a way: who led, or stored, the partition."""
+        if Party.LEADER in path:
+            return self._record.placements.knows_leader(place)
+        return Party.HOLDERS not in path or bool(self._record.standings(place))
+
+    def interruptions(  # noqa: PLR0917 - what a way is
+        self, path: Sequence[Party], place: Place, producer: str, consumer: str, by: Act, patience_ns: int = 0
+    ) -> list[Interruption]:
+        """Return the interruptions of a way, except those of single messages, in order of time."""
+        sites = [self._sites(party, place, producer, consumer) for party in path]
+        found: list[Interruption] = []
+        for effect in self._record.effects:
+            if effect.messages is not None or not effect.acts & by or _too_short(effect, by, patience_ns):
+                continue
+            late = not effect.acts & by & ~LATE
+            if effect.on_links:
+                hops = [(a, b) for one, other in pairwise(sites) for a in one for b in other]
+                found += [_clipped(effect, (a, b), late) for a, b in hops if self._crosses(effect, a.host, b.host)]
+            else:
+                found += [_clipped(effect, (site,), late) for some in sites for site in some if _hits(effect, site)]
+        return sorted((each for each in found if each.start_ns <= each.until_ns), key=lambda each: each.start_ns)
+
+    def on_messages(self, path: Sequence[Party], place: Place, client: str) -> Iterator[tuple[Effect, Site]]:
+        """Yield the faults that did something to single messages of a client at a host on a way."""
+        hosts = [site for party in path if party not in _CLIENTS for site in self._sites(party, place, "", "")]
+        for effect in self._record.effects:
+            if effect.messages is not None and effect.acts & Act.MESSAGES and effect.messages.of(client):
+                yield from ((effect, site) for site in hosts if site.host in effect.targets)
+
+    def _sites(self, party: Party, place: Place, producer: str, consumer: str) -> list[Site]:
+        record = self._record
+        if party in _CLIENTS:
+            name = producer if party is Party.PRODUCER else consumer
+            return [Site(name, record.seat(name))] if name else []
+        if party is Party.LEADER:
+            return reigns(record.placements, place, record.effects)
+        if party is Party.HOLDERS:
+            names = {name for standing in record.standings(place) for name in standing.holders}
+            return [Site(name, name) for name in sorted(names)]
+        return [Site(name, name) for name in record.hosts]
+
+    def _crosses(self, effect: Effect, one: str, other: str) -> bool:
+        """Return whether a fault concerns the link between two places; an empty name is outside of the lab."""
+        targets = effect.targets
+        if "targets" in effect.peers and one in targets and other in targets:
+            return one != other
+        inward, outward = one in targets and other not in targets, other in targets and one not in targets
+        return (inward and self._is_peer(effect, other)) or (outward and self._is_peer(effect, one))
+
+    def _is_peer(self, effect: Effect, host: str) -> bool:
+        peers = set(effect.peers)
+        if "all" in peers or host in peers:
+            return True
+        if not host:
+            return "clients" in peers
+        # A role was resolved when the fault began, and nobody recorded to whom.
+        roles = {name for name in peers - {"clients", "hosts", "targets"} if not name[1:].isdecimal()}
+        return "hosts" in peers or bool(roles)
+
+
+def _hits(effect: Effect, site: Site) -> bool:
+    return site.host in effect.targets if effect.on_hosts else site.name in effect.targets
+
+
+def _too_short(effect: Effect, by: Act, patience_ns: int) -> bool:
+    """Return whether a fault only made packets late, by less than anybody waits."""
+    return effect.acts & by == Act.DELAYS and effect.late_ns < max(patience_ns, 1)
+
+
+def _clipped(effect: Effect, sites: Sequence[Site], late: bool) -> Interruption:
+    """Return the interruption by a fault while all of some sites were on the way."""
+    over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
+    names = " and ".join(site.name or "the clients" for site in sites)
+    what = f"the way between {names} was interrupted" if len(sites) > 1 else f"{names} was hit"
+    return Interruption(
+        max([effect.start_ns - CLOCKS_NS, *(site.from_ns for site in sites)]),
+        min([over_ns, *(site.to_ns for site in sites)]),
+        effect,
+        f"{what} by {effect.kind} at {effect.start_ns / 1e9:.1f} s",
+        late,
+    )

@@ -1,0 +1,215 @@
+"""What the record of a run holds that explanations are derived from: faults, who led and stored what, sends, clients.
+
+Times are ns since the start of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.vocabulary import AUDITOR
+from chaoskit.history.compacting.placements import Placements, Standing
+from chaoskit.history.format.audits import Place
+from chaoskit.history.reading.reader import History
+
+FOREVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).min
+NONE = -1
+
+LOOK_NS = 3 * SECOND
+"""Where partitions are stored is looked at each second; of a system that was silent for longer than this the run knows
+it (`chaoskit.run.survey`). So a change was seen so long after it happened at most."""
+
+CLOCKS_NS = SECOND // 10
+"""A fault is recorded by another process than what it did."""
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sends:
+    """The sends of a partition's messages, in order of value.
+
+    Attributes:
+        value: the messages, each once.
+        start_ns: when the first send of each began.
+        end_ns: when its last one was acknowledged, or else ended; `FOREVER` if it never did.
+        acked: whether it was acknowledged.
+        position: where its acknowledgement says that it is; `NONE` if that is not known.
+    """
+
+    value: Ints
+    start_ns: Ints
+    end_ns: Ints
+    acked: Flags
+    position: Ints
+
+    def rows_of(self, values: Ints) -> Ints:
+        """Return the row of each value; `NONE` if it was not sent here."""
+        if not self.value.size:
+            return np.full(values.size, NONE)
+        at = np.minimum(np.searchsorted(self.value, values), self.value.size - 1)
+        return np.where(self.value[at] == values, at, NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """What one client received of a partition, in order of value: each value once, and when it came first."""
+
+    value: Ints
+    at_ns: Ints
+
+
+class Record:
+    """The record of one run.
+
+    Args:
+        declared: the resolved configuration.
+        effects: the faults of the run.
+        placements: where partitions were stored.
+        history: the history; None if only digests of it were kept.
+        hosts: names of the system's hosts, in order.
+        seats: names of the hosts on which producers and consumers run in turn; empty: elsewhere.
+
+    Attributes:
+        effects: the faults, in order of time.
+        gone: by partition, the messages that are not there any more, ascending.
+    """
+
+    def __init__(  # noqa: PLR0917 - what there is of a run
+        self,
+        declared: Declared,
+        effects: Sequence[Effect],
+        placements: Placements,
+        history: History | None = None,
+        hosts: Sequence[str] = (),
+        seats: Sequence[str] = (),
+    ) -> None:
+        self.declared = declared
+        self.effects = sorted(effects, key=lambda effect: effect.start_ns)
+        self.placements = placements
+        self.history = history
+        self.hosts = tuple(hosts)
+        self.gone: dict[Place, Ints] = {}
+        self._seats = tuple(seats)
+        self._sends: dict[Place, Sends] = {}
+        self._receipts: dict[Place, Mapping[str, Receipts]] = {}
+
+    def standings(self, place: Place) -> list[Standing]:
+        """Return where a partition was stored, in order of time."""
+        return self.placements.standings(place)
+
+    def seat(self, client: str) -> str:
+        """Return the host on which a client runs; empty if that is none of the lab."""
+        role, _, number = client.rpartition("-")
+        if not self._seats or not number.isdecimal():
+            return ""
+        producers = self._clients_of("producer")
+        turn = int(number) + (0 if role == "producer" else producers)
+        return self._seats[turn % len(self._seats)]
+
+    def sends(self, place: Place) -> Sends | None:
+        """Return the sends of a partition; None if they were not recorded one by one."""
+        if self.history is None:
+            return None
+        if place not in self._sends:
+            self._sends[place] = _sends(self.history, place)
+        return self._sends[place]
+
+    def receipts(self, place: Place) -> Mapping[str, Receipts]:
+        """Return what each client received of a partition, by name."""
+        if self.history is None:
+            return {}
+        if place not in self._receipts:
+            self._receipts[place] = _receipts(self.history, place, self._names_by_op)
+        return self._receipts[place]
+
+    def client_of(self, op: int) -> str:
+        """Return the client of an operation, without the number of its incarnation; empty if it is not known."""
+        if self.history is None or not 0 <= op < len(self._client_codes):
+            return ""
+        return self._client_names[int(self._client_codes[op])]
+
+    def clients_of(self, ops: Ints) -> list[str]:
+        """Return the client of each operation; see `client_of`."""
+        return [self.client_of(op) for op in ops.tolist()]
+
+    def clients(self, role: str) -> list[str]:
+        """Return the names of the clients of a role."""
+        names = self._client_names if self.history is not None else []
+        return [name for name in dict.fromkeys(names) if name.startswith(role)]
+
+    @property
+    def _names_by_op(self) -> tuple[npt.NDArray[np.int32], Sequence[str]]:
+        return self._client_codes, self._client_names
+
+    @cached_property
+    def _coded(self) -> pa.DictionaryArray:
+        assert self.history is not None
+        column = self.history.operations["client"].combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        return column
+
+    @cached_property
+    def _client_codes(self) -> npt.NDArray[np.int32]:
+        codes: npt.NDArray[np.int32] = self._coded.indices.to_numpy()
+        return codes
+
+    @cached_property
+    def _client_names(self) -> list[str]:
+        return [name.partition("#")[0] for name in self._coded.dictionary.to_pylist()]
+
+    def _clients_of(self, role: str) -> int:
+        return len({name for name in self.clients(role)})
+
+
+def _sends(history: History, place: Place) -> Sends:
+    messages, operations = history.messages(*place), history.operations
+    sent = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "sent"))
+    op, value = sent["op"].to_numpy(), sent["value"].to_numpy()
+    order = np.lexsort((op, value))
+    op, value = op[order], value[order]
+    end_ns = operations["end_ns"].fill_null(FOREVER).to_numpy()[op]
+    acked = pc.equal(operations["outcome"].cast(pa.string()), "ok").to_numpy()[op]
+    start_ns = operations["start_ns"].to_numpy()[op]
+    position = sent["position"].fill_null(NONE).to_numpy()[order]
+    distinct, first = np.unique(value, return_index=True)
+    if not distinct.size:
+        return Sends(distinct, distinct, distinct, distinct.astype(np.bool_), distinct)
+    # Of a message that was sent several times, the times of all its sends count.
+    ended = np.maximum.reduceat(np.where(acked, end_ns, NEVER), first)
+    any_acked = np.logical_or.reduceat(acked, first)
+    ended = np.where(any_acked, ended, np.maximum.reduceat(end_ns, first))
+    return Sends(distinct, np.minimum.reduceat(start_ns, first), ended, any_acked, np.maximum.reduceat(position, first))
+
+
+def _receipts(
+    history: History, place: Place, clients: tuple[npt.NDArray[np.int32], Sequence[str]]
+) -> dict[str, Receipts]:
+    codes, names = clients
+    messages = history.messages(*place)
+    received = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "received"))
+    value, at_ns = received["value"].to_numpy(), received["received_ns"].fill_null(NEVER).to_numpy()
+    by = codes[received["op"].to_numpy()]
+    found: dict[str, list[Ints]] = {}
+    for code in np.unique(by).tolist():
+        if names[code] != AUDITOR:
+            found.setdefault(names[code], []).append(np.flatnonzero(by == code))
+    receipts = {}
+    for name, parts in found.items():
+        rows = np.concatenate(parts)
+        rows = rows[np.lexsort((at_ns[rows], value[rows]))]
+        distinct, first = np.unique(value[rows], return_index=True)
+        receipts[name] = Receipts(distinct, at_ns[rows][first])
+    return receipts

@@ -1,0 +1,345 @@
+"""Messages that were lost on their way, sent again, or given again: `Way`, `Retry` and `Session`.
+
+Each pair of a message and a client whose way it took is looked at by itself. A way in order passes messages one after
+another: one that was followed by another that arrived before the interruption was not there any more.
+
+Cost: O(n log n) in messages of the partitions, for each client and fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from chaoskit.contract.act import Messages
+from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.mechanism import Party, Retry, Session, Way
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.cases import Cases, Message, producer_of
+from chaoskit.judge.explaining.concerned import lacking
+from chaoskit.judge.explaining.derived import Derived, Story, joined
+from chaoskit.judge.explaining.links import Interruption, Links
+from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, NEVER, NONE, Flags, Ints, Record
+
+_NOBODY_LED = "nobody recorded who led the partition"
+_NO_CLIENT = "the record does not say which client it was"
+
+
+class _Trip(NamedTuple):
+    """Findings whose messages took one way, each with the time in which it was on it.
+
+    Attributes:
+        rows: the findings.
+        place: the partition.
+        producer, consumer: names of the clients; empty if there is none on the way.
+        value: the messages.
+        start_ns, end_ns: since when until when each was on the way as far as that is known.
+    """
+
+    rows: Ints
+    place: Place
+    producer: str
+    consumer: str
+    value: Ints
+    start_ns: Ints
+    end_ns: Ints
+
+
+def derive_way(record: Record, mechanism: Way, cases: Cases) -> Derived:
+    """Return which messages were lost on their way; all clients that lack one must explain it."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    consumed = Party.CONSUMER in mechanism.path or mechanism.for_consumer
+    for message in cases.messages:
+        pending = np.zeros(cases.size, np.int64)
+        stories: dict[int, list[Story]] = {}
+        trips = list(_trips(record, cases, message, consumed=consumed))
+        for trip in trips:
+            pending[trip.rows] += 1
+        of_how_many = pending.copy()
+        for trip in trips:
+            if not links.knows(mechanism.path, trip.place):
+                derived.doubt(trip.rows, _NOBODY_LED)
+                continue
+            for rows, story in _lost_there(record, links, mechanism, trip):
+                only = of_how_many[rows] == 1
+                derived.tell(rows[only], story)
+                pending[rows] -= 1
+                for row in rows[~only].tolist():
+                    stories.setdefault(row, []).append(story)
+        complete = [row for row in stories if pending[row] == 0]
+        for row in complete:
+            derived.tell(np.array([row]), _merged(stories[row]))
+    return derived
+
+
+def derive_retry(record: Record, mechanism: Retry, cases: Cases) -> Derived:
+    """Return which messages their clients may have sent again, because the answer was lost while they were in
+    flight."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    for message in cases.messages:
+        for answered in _trips(record, cases, message, consumed=False):
+            trip = answered._replace(end_ns=_later(answered.end_ns, mechanism.after_ns))
+            if not links.knows(mechanism.path, trip.place):
+                derived.doubt(trip.rows, _NOBODY_LED)
+                continue
+            found = links.interruptions(
+                mechanism.path, trip.place, trip.producer, "", mechanism.by, mechanism.patience_ns
+            )
+            for each in found:
+                if not _long(each, mechanism.longer_ns):
+                    continue
+                held = _overlaps(trip, each)
+                if each.late:
+                    held &= trip.end_ns - trip.start_ns >= max(mechanism.patience_ns, 1)
+                derived.tell(trip.rows[held], _story(each))
+            for rows, story in _answers_lost(links, mechanism, trip):
+                derived.tell(rows, story)
+    return derived
+
+
+def _later(at_ns: Ints, after_ns: int) -> Ints:
+    return np.where(at_ns == FOREVER, at_ns, at_ns + after_ns)
+
+
+def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
+    """Return which findings of clients follow from an end of a session between what they had and what was found."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    start_ns = np.where(cases.since_ns != NEVER, cases.since_ns, cases.message.written_ns)
+    start_ns = np.where(start_ns == NEVER, cases.at_ns, np.minimum(start_ns, cases.at_ns))
+    clients = _clients(record, mechanism, cases)
+    for index, place in enumerate(cases.places):
+        rows = cases.rows_at(index)
+        if not links.knows(mechanism.path, place):
+            derived.doubt(rows, _NOBODY_LED)
+            continue
+        for client in sorted({clients[row] for row in rows.tolist()}):
+            own = np.array([row for row in rows.tolist() if clients[row] == client], np.int64)
+            if not client and not mechanism.group and {Party.CONSUMER, Party.PRODUCER} & set(mechanism.path):
+                derived.doubt(own, _NO_CLIENT)
+                continue
+            for each in _ends(record, links, mechanism, place, client):
+                shown_ns = each.until_ns if each.until_ns == FOREVER else each.until_ns + mechanism.after_ns
+                held = (start_ns[own] <= shown_ns) & (cases.at_ns[own] >= each.start_ns)
+                derived.tell(own[held], _story(each))
+    return derived
+
+
+def _ends(record: Record, links: Links, mechanism: Session, place: Place, client: str) -> Iterator[Interruption]:
+    """Yield what may have ended the session of a client, or of any of them."""
+    producers, consumers = [client], [client]
+    if mechanism.group:
+        producers = record.clients(PRODUCER) if Party.PRODUCER in mechanism.path else [""]
+        consumers = record.clients(CONSUMER) or [client]
+    elif Party.PRODUCER in mechanism.path and Party.CONSUMER in mechanism.path:
+        producers = record.clients(PRODUCER) or [""]
+    seen = set()
+    for producer in producers:
+        for consumer in consumers:
+            found = links.interruptions(mechanism.path, place, producer, consumer, mechanism.by, mechanism.patience_ns)
+            for each in found:
+                if _long(each, mechanism.longer_ns) and each not in seen:
+                    seen.add(each)
+                    yield each
+    for name in dict.fromkeys((*producers, *consumers)):
+        yield from _messages_of(links, mechanism, place, name)
+
+
+def _messages_of(links: Links, mechanism: Session, place: Place, client: str) -> Iterator[Interruption]:
+    """Yield what was done to single messages of a client."""
+    for effect, site in links.on_messages(mechanism.path, place, client):
+        asked = effect.messages
+        if asked is not None and (asked.loses or asked.fails or asked.doubles or _late(asked, mechanism.patience_ns)):
+            over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
+            yield Interruption(
+                effect.start_ns - CLOCKS_NS, over_ns, effect, _words_of(effect, asked, client, site.name)
+            )
+
+
+def _clients(record: Record, mechanism: Session, cases: Cases) -> list[str]:
+    """Return the client whose session each finding is about: whoever experienced it, or sent the message; empty if that
+    is unknown."""
+    if Party.PRODUCER in mechanism.path and Party.CONSUMER not in mechanism.path:
+        return [producer_of(value) for value in cases.message.value.tolist()]
+    codes = np.unique(cases.op)
+    names = dict(zip(codes.tolist(), record.clients_of(codes), strict=True))
+    return [names[op] for op in cases.op.tolist()]
+
+
+def _trips(record: Record, cases: Cases, message: Message, *, consumed: bool) -> Iterator[_Trip]:
+    """Yield findings by partition, producer and, if a consumer is on the way, each consumer that lacks the message."""
+    producers = message.value >> PRODUCER_SHIFT
+    pairs = lacking(record, cases) if consumed else [("", np.arange(cases.size))]
+    for client, rows in pairs:
+        rows = rows[message.known[rows]]
+        for index in np.unique(cases.place_of[rows]).tolist():
+            here = rows[cases.place_of[rows] == index]
+            for producer in np.unique(producers[here]).tolist():
+                own = here[producers[here] == producer]
+                value, place = message.value[own], cases.places[index]
+                ended_ns = _ended_ns(record, place, value, message.acked_ns[own])
+                who = producer_of(int(value[0])), client
+                yield _Trip(own, place, *who, value, message.written_ns[own], ended_ns)
+
+
+def _ended_ns(record: Record, place: Place, value: Ints, acked_ns: Ints) -> Ints:
+    """Return when the last send of each message ended: one that was not acknowledged may have been given up."""
+    sends = record.sends(place)
+    if sends is None or (acked_ns != FOREVER).all():
+        return acked_ns
+    rows = sends.rows_of(value)
+    return np.where((acked_ns == FOREVER) & (rows != NONE), sends.end_ns[rows], acked_ns)
+
+
+def _lost_there(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
+    """Yield findings that the way explains, each once."""
+    found = [each for each in _of_trip(record, links, way, trip) if _long(each, way.longer_ns)]
+    told = np.zeros(trip.rows.size, np.bool_)
+    passed = _passed(record, trip) if way.in_order else None
+    for each in found:
+        held = _overlaps(trip, each) if passed is None else passed.held(trip, each)
+        if not way.in_order and trip.consumer:
+            held |= (trip.start_ns > each.until_ns) & (trip.start_ns <= _caught_up_ns(record, trip, each))
+        new = held & ~told
+        told |= new
+        if new.any():
+            yield trip.rows[new], _story(each)
+    for effect, site in links.on_messages(way.path, trip.place, trip.producer):
+        asked = effect.messages
+        if asked is None or not (asked.loses or asked.fails) or (way.names and asked.name not in way.names):
+            continue
+        new = _of_messages(effect.start_ns, effect.healed_ns, asked, trip) & ~told
+        told |= new
+        if new.any():
+            yield trip.rows[new], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
+
+
+def _of_trip(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[Interruption]:
+    """Yield the interruptions of a way, in order of time for each of the clients that count."""
+    pairs = [(trip.producer, trip.consumer)]
+    if way.anyone:
+        producers = record.clients(PRODUCER) if Party.PRODUCER in way.path else [trip.producer]
+        consumers = record.clients(CONSUMER) if Party.CONSUMER in way.path else [trip.consumer]
+        pairs = [(producer, consumer) for producer in producers for consumer in consumers]
+    for producer, consumer in pairs:
+        for each in links.interruptions(way.path, trip.place, producer, consumer, way.by, way.patience_ns):
+            later_ns = each.until_ns if each.until_ns == FOREVER else each.until_ns + way.after_ns
+            yield replace(each, until_ns=later_ns)
+
+
+def _answers_lost(links: Links, mechanism: Retry, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
+    for effect, site in links.on_messages(mechanism.path, trip.place, trip.producer):
+        asked = effect.messages
+        if asked is None or (mechanism.names and asked.name not in mechanism.names):
+            continue
+        if effect.healed_ns is not None and effect.healed_ns - effect.start_ns < mechanism.longer_ns:
+            continue
+        again = asked.loses or (asked.answers and asked.fails) or _late(asked, mechanism.patience_ns)
+        if not again and not (asked.doubles and not asked.answers):
+            continue
+        held = _of_messages(effect.start_ns, effect.healed_ns, asked, trip)
+        yield trip.rows[held], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
+
+
+def _words_of(effect: Effect, asked: Messages, client: str, host: str) -> str:
+    whose = client or "clients"
+    return f"{asked.name} of {whose} at {host}: {effect.kind} at {effect.start_ns / 1e9:.1f} s"
+
+
+def _late(asked: Messages, patience_ns: int) -> bool:
+    return asked.late_ns is None or asked.late_ns > max(patience_ns, 0)
+
+
+def _of_messages(start_ns: int, healed_ns: int | None, asked: Messages, trip: _Trip) -> Flags:
+    """Return which messages were in flight at one of the instants at which something was done with a message: no more
+    instants than there were such messages at most."""
+    over_ns = FOREVER if healed_ns is None else healed_ns
+    held: Flags = (trip.start_ns <= over_ns) & (trip.end_ns >= start_ns - CLOCKS_NS)
+    if asked.most is None:
+        return held
+    chosen = np.zeros_like(held)
+    rows = np.flatnonzero(held)
+    rows = rows[np.argsort(trip.end_ns[rows], kind="stable")]
+    instants, at_ns = 0, NEVER
+    for row in rows.tolist():
+        if trip.start_ns[row] > at_ns or instants == 0:
+            instants, at_ns = instants + 1, int(trip.end_ns[row])
+            if instants > asked.most:
+                break
+        chosen[row] = True
+    return chosen
+
+
+def _overlaps(trip: _Trip, each: Interruption) -> Flags:
+    held: Flags = (trip.start_ns <= each.until_ns) & (trip.end_ns >= each.start_ns)
+    return held
+
+
+def _long(each: Interruption, longer_ns: int) -> bool:
+    return not longer_ns or each.until_ns == FOREVER or each.until_ns - each.start_ns >= longer_ns
+
+
+class _Passed:
+    """What arrived of the messages on a way: when each of them was sent, and when it arrived."""
+
+    def __init__(self, start_ns: Ints, arrived_ns: Ints) -> None:
+        order = np.argsort(start_ns, kind="stable")
+        self._start_ns = start_ns[order]
+        self._arrived_ns = arrived_ns[order]
+
+    def held(self, trip: _Trip, each: Interruption) -> Flags:
+        """Return which messages may have been on the way when it was interrupted, or before it was mended: no later one
+        had arrived before the interruption, and no earlier one of after it."""
+        held = _overlaps(trip, each)
+        before = np.flatnonzero(trip.end_ns < each.start_ns)
+        if before.size:
+            early = self._start_ns[self._arrived_ns < each.start_ns]
+            newest = int(early.max(initial=NEVER))
+            held[before] = trip.start_ns[before] > newest
+        after = np.flatnonzero(trip.start_ns > each.until_ns)
+        if after.size:
+            late = self._start_ns[np.searchsorted(self._start_ns, each.until_ns, side="right") :]
+            first = int(late[0]) if late.size else FOREVER
+            held[after] = trip.start_ns[after] < first
+        return held
+
+
+def _passed(record: Record, trip: _Trip) -> _Passed | None:
+    """Return what arrived of the producer's messages; None if that was not recorded one by one."""
+    sends = record.sends(trip.place)
+    if sends is None:
+        return None
+    own = np.flatnonzero(sends.value >> PRODUCER_SHIFT == trip.value[0] >> PRODUCER_SHIFT)
+    if trip.consumer:
+        receipts = record.receipts(trip.place).get(trip.consumer)
+        if receipts is None:
+            return _Passed(own[:0], own[:0])
+        at = np.searchsorted(receipts.value, sends.value[own])
+        at = np.minimum(at, max(receipts.value.size - 1, 0))
+        got = receipts.value[at] == sends.value[own] if receipts.value.size else np.zeros(own.size, np.bool_)
+        return _Passed(sends.start_ns[own[got]], receipts.at_ns[at[got]])
+    kept = own[sends.acked[own] & ~np.isin(sends.value[own], trip.value)]
+    return _Passed(sends.start_ns[kept], sends.end_ns[kept])
+
+
+def _caught_up_ns(record: Record, trip: _Trip, each: Interruption) -> int:
+    """Return until when the consumer still received what had been sent before a way was mended."""
+    sends, receipts = record.sends(trip.place), record.receipts(trip.place).get(trip.consumer)
+    if sends is None or receipts is None or each.until_ns == FOREVER:
+        return each.until_ns
+    rows = sends.rows_of(receipts.value)
+    old = (rows != NONE) & (sends.start_ns[rows] <= each.until_ns)
+    return int(receipts.at_ns[old].max(initial=each.until_ns))
+
+
+def _story(each: Interruption) -> Story:
+    return Story(each.words, (each.effect,))
+
+
+def _merged(stories: Sequence[Story]) -> Story:
+    words = dict.fromkeys(story.words for story in stories if story.words)
+    return Story("; ".join(words), joined([fault for story in stories for fault in story.faults]))
