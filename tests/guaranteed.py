@@ -1,31 +1,168 @@
-"""What systems allow themselves, for tests of their guarantees."""
+"""What systems allow themselves, for tests of their guarantees: what is conceivable under some settings and faults.
+
+Runs are made on paper: messages are written all the time, every host that may lead leads, and is followed by another
+one, with each set of in-sync replicas that the settings allow. An anomaly is allowed if a rule explains it somewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
-from chaoskit.judge.guarantees import allowances
+import numpy as np
+import pyarrow as pa
 
-from chaoskit.base import plugins
-from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
-from chaoskit.contract.installed import anomalies, nemesis, system
+from chaoskit.contract.act import Act
+from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.guarantee import Allowance, Declared, Effect, Rule
+from chaoskit.contract.installed import anomalies, system
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.fault import Fault
+from chaoskit.history.format.schema import PLACEMENTS
+from chaoskit.judge.effects import effects as effects_of
+from chaoskit.judge.explaining.attribution import derive
+from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.record import NEVER, NONE, Ints, Record
 
 SECOND = 1_000_000_000
+PLACE = ("topic", 0)
 
 
-def effect(kind: str, *targets: str, start_s: int = 8, healed_s: int | None = 10) -> Effect:
-    """A fault with the damage that its kind does with default parameters."""
-    on_hosts, damage, abrupt = True, Damage.NONE, False
-    if kind in plugins.names("nemesis"):
-        known = nemesis(kind)
-        on_hosts, damage = known.hits == "hosts", known.damage(known.parameters.model_construct())
-        abrupt = known.abrupt or bool(damage)
-    healed_ns = None if healed_s is None else healed_s * SECOND
-    return Effect(kind, targets, on_hosts, damage, start_s * SECOND, healed_ns, abrupt=abrupt)
+def effect(
+    kind: str, *targets: str, start_s: float = 8, healed_s: float | None = 10, number: int = 0, **parameters: object
+) -> Effect:
+    """A fault as it is recorded, proved a moment after its beginning."""
+    start_ns, healed_ns = int(start_s * SECOND), None if healed_s is None else int(healed_s * SECOND)
+    given = _needed(kind) | parameters
+    fault = Fault(number, kind, start_ns, (), None, given, targets, (), start_ns + 1000, healed_ns, healed_ns)
+    return effects_of([fault])[0]
+
+
+def _needed(kind: str) -> dict[str, object]:
+    """Return parameters without which a fault of a kind does not exist."""
+    if kind in ("bit-flip", "truncate"):
+        return {"files": "**"}
+    more: dict[str, dict[str, object]] = {"clock-offset": {"offset": "60s"}, "clock-jump": {"by": "60s"}}
+    return {"version": "9.9.9"} if kind == "rolling-upgrade" else more.get(kind, {})
+
+
+class PaperRecord(Record):
+    """A run on paper: two producers and two consumers, and nothing recorded one by one."""
+
+    def client_of(self, op: int) -> str:
+        return f"consumer-{op % 2}"
+
+    def seat(self, client: str) -> str:
+        """Between peers, on hosts; otherwise elsewhere."""
+        return "" if self.declared.brokers else {"producer-0": "n1", "consumer-0": "n2"}.get(client, "n3")
+
+    def clients(self, role: str) -> list[str]:
+        return [f"{role}-0", f"{role}-1"]
+
+
+def acts_of(*, abrupt: bool = False, on_links: bool = False, delays: bool = True) -> Act:
+    """What a fault did that may have ended processes, cut links, or else silenced its targets."""
+    return Act.ENDS if abrupt else Act.NONE if not delays else Act.CUTS if on_links else Act.SILENCES
 
 
 def table(name: str, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-    """What a system says of each anomaly."""
+    """What a system says of each anomaly; what it promises, if nothing allows it."""
     guarantees = system(name, "system").guarantees
-    known = [rule.id for rule in guarantees.rules if rule.known]
-    return allowances(guarantees, anomalies(), declared, effects, known)
+    known = anomalies()
+    found = {anomaly: Allowance(False, why) for anomaly, why in guarantees.promises(declared).items()}
+    applying = [(rule, why) for rule in guarantees.rules if (why := applies(rule, declared, effects))]
+    for direct in (False, True):
+        for rule, why in reversed(applying):
+            follow = {after for root in rule.allows for after in known[root].implies} - guarantees.apart
+            names = rule.allows if direct else () if rule.alone else follow
+            found |= dict.fromkeys(names, Allowance(True, why, rule.remedy, rule.id))
+    return found
+
+
+def applies(rule: Rule, declared: Declared, effects: Sequence[Effect]) -> str:
+    """Why a rule may explain something of its first anomaly under some faults; empty if it explains nothing."""
+    numbered = sorted(effects, key=lambda each: each.start_ns)
+    anomaly = anomalies()[rule.allows[0]]
+    cases = _cases(anomaly, PLACE)
+    for mechanism in rule.mechanisms(declared):
+        for placements in _placements(declared, numbered):
+            record = PaperRecord(declared, numbered, placements, None, _hosts(declared))
+            derived = derive(record, mechanism, cases)
+            if (derived.story_of != NONE).any():
+                return mechanism.why
+    return ""
+
+
+def _hosts(declared: Declared) -> list[str]:
+    return [f"n{number + 1}" for number in range(declared.hosts)]
+
+
+def _cases(anomaly: Anomaly, place: Place) -> Cases:
+    """A finding of a message written each quarter of a second, of both clients; noticed at once, or after a while."""
+    written_s = np.arange(0, 60, 0.25)
+    noticed_s = np.concatenate([written_s, written_s + 15]) if anomaly.about is About.READING else written_s
+    written = np.resize(written_s, noticed_s.size)
+    written_ns, at_ns = (np.int64(1) * (each * SECOND).astype(np.int64) for each in (written, noticed_s))
+    count = written_ns.size
+    message = Message(np.zeros(2 * count, np.int64), np.tile(written_ns, 2), np.tile(written_ns, 2) + SECOND // 10)
+    op: Ints = np.repeat(np.array([0, 1]), count)
+    nothing = np.full(2 * count, NONE)
+    return Cases(
+        anomaly, [place], np.zeros(2 * count, np.int64), (message,), op, nothing, None,
+        np.tile(at_ns, 2) + SECOND // 10, np.full(2 * count, NEVER),
+    )  # fmt: skip
+
+
+def _placements(declared: Declared, effects: Sequence[Effect]) -> Iterator[Placements]:
+    holders = _holders(declared)
+    starts = sorted({each.start_ns / SECOND for each in effects})
+    changes = [start + 0.5 for start in starts] or [30.0]
+    for leader in _leaders(declared, holders):
+        others = [host for host in holders if host != leader]
+        for size in range(max(_least(declared), 1), len(holders) + 1):
+            for more in combinations(others, size - 1):
+                in_sync = (leader, *more)
+                yield _placed([(0, leader, holders, in_sync)])
+                if len(effects) > 1:
+                    yield _placed([(0, leader, holders, holders), (changes[0], leader, holders, in_sync)])
+                for following in others if _leaders(declared, holders) == holders else ():
+                    first = [(0.0, leader, holders, in_sync)]
+                    yield _placed([*first, (changes[-1], following, holders, holders)])
+                    if len(changes) > 1:
+                        yield _placed([*first, (changes[0], following, holders, (following,))])
+
+
+def _placed(standings: Sequence[tuple[float, str, Sequence[str], Sequence[str]]]) -> Placements:
+    rows = [
+        {"at_ns": int(at_s * SECOND), "topic": PLACE[0], "partition": PLACE[1], "host": host, "role": role}
+        for at_s, leader, holders, in_sync in standings
+        for role, hosts in (("leader", [leader]), ("replica", holders), ("in-sync", in_sync))
+        for host in hosts
+    ]
+    return Placements(pa.Table.from_pylist(rows, PLACEMENTS))
+
+
+def _holders(declared: Declared) -> list[str]:
+    place = getattr(declared.options, "place", None)
+    if place is not None:
+        return [f"n{index + 1}" for index in place(declared.hosts).bookies]
+    count = declared.replication if declared.topics and declared.replication else declared.brokers
+    return [f"n{number + 1}" for number in range(max(1, min(count, declared.brokers or 1)))]
+
+
+def _leaders(declared: Declared, holders: list[str]) -> list[str]:
+    """Who may lead: all, or those that were made masters."""
+    groups = getattr(declared.options, "groups", None)
+    if groups is None or declared.options.elects:
+        return holders
+    return [f"n{group.start + 1}" for group in groups(declared.hosts)]
+
+
+def _least(declared: Declared) -> int:
+    """How many hosts have what is acknowledged, at least."""
+    topic: Mapping[str, object] = getattr(declared.options, "topic", None) or {}
+    config = getattr(declared.options, "config", None)
+    given = config if isinstance(config, Mapping) else {}
+    asked = topic.get("min.insync.replicas") or given.get("min.insync.replicas") or given.get("minInSyncReplicas") or 1
+    return min(int(str(asked)), len(_holders(declared)))

@@ -10,7 +10,8 @@ from fnmatch import fnmatchcase
 class Act(Flag):
     """What a fault does to its targets, or to the packets between them and their peers.
 
-    `ENDS`: processes end without a shutdown. `STOPS`: processes shut down in order, and start again. `SILENCES`: for a
+    `ENDS`: processes end without a shutdown. `VANISHES`: hosts are gone without a word, and the other ends of their
+    connections do not know it. `STOPS`: processes shut down in order, and start again. `SILENCES`: for a
     while targets do nothing and answer nobody. `SLOWS`: targets, or links, are late by an unknown time. `MOVES`:
     leaders or replicas move away from targets. `CUTS`: no packet passes between two sides. `BREAKS`: connections break.
     `DROPS`: some packets do not arrive, or arrive out of order: TCP repairs that, a datagram is gone. `DELAYS`: packets
@@ -20,6 +21,7 @@ class Act(Flag):
 
     NONE = 0
     ENDS = auto()
+    VANISHES = auto()
     STOPS = auto()
     SILENCES = auto()
     SLOWS = auto()

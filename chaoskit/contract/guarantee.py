@@ -1,8 +1,8 @@
 """Guarantees: which anomalies a system allows under the declared settings, and by which mechanism.
 
-A system defines root rules. Each rule names the mechanisms by which, under which settings, a message may be lost, sent or
-given again, and cites its source; the engine derives from the record whether one did take a message. Further anomalies
-that follow are in the `implies` of each `Anomaly`. Everything else is not allowed.
+A system defines root rules. Each rule names the mechanisms by which, under which settings, a message may be lost, sent
+or given again, and cites its source; the engine derives from the record whether one did take a message. Further
+anomalies that follow are in the `implies` of each `Anomaly`. Everything else is not allowed.
 """
 
 from __future__ import annotations

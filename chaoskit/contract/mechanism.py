@@ -1,8 +1,8 @@
-"""Mechanisms: how a documented behaviour takes a message. A rule names one; the engine derives from the record whether it
-did take *this* message (`chaoskit.judge.explaining`).
+"""Mechanisms: how a documented behaviour takes a message. A rule names one; the engine derives from the record whether
+it did take *this* message (`chaoskit.judge.explaining`).
 
-Each has a `why`: the setting from which it follows, in words. What a mechanism needs and the record does not hold makes a
-finding a doubt, neither an allowance nor an accusation. Durations are ns.
+Each has a `why`: the setting from which it follows, in words. What a mechanism needs and the record does not hold makes
+a finding a doubt, neither an allowance nor an accusation. Durations are ns.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ takes a while."""
 class Party(Enum):
     """Somebody on a message's way.
 
-    `PRODUCER`: the client that sent it. `CONSUMER`: the one that received, or lacks, it. `LEADER`: the host that led, or
-    owned, the partition at that time. `HOLDERS`: any host that stored it then. `BROKERS`: any host of the system: the
-    record does not hold which of them a client talks to.
+    `PRODUCER`: the client that sent it. `CONSUMER`: the one that received, or lacks, it. `LEADER`: the host that led,
+    or owned, the partition at that time. `HOLDERS`: any host that stored it then. `BROKERS`: any host of the system:
+    the record does not hold which of them a client talks to.
     """
 
     PRODUCER = auto()
@@ -37,8 +37,8 @@ class Party(Enum):
 class Required(Enum):
     """Who must have a message when it is acknowledged.
 
-    `LEADER`: the host that leads. `IN_SYNC`: all replicas that are in sync, as recorded. `HOLDERS`: all hosts that store
-    the partition.
+    `LEADER`: the host that leads. `IN_SYNC`: all replicas that are in sync, as recorded. `HOLDERS`: all hosts that
+    store the partition.
     """
 
     LEADER = auto()
@@ -49,8 +49,8 @@ class Required(Enum):
 class Elects(Flag):
     """Which hosts that lack a message may become leader.
 
-    `LAGGING`: one that is in sync, and need not have the message yet. `OUT_OF_SYNC`: one that is not in sync. `DAMAGED`:
-    one that has lost it.
+    `LAGGING`: one that is in sync, and need not have the message yet. `OUT_OF_SYNC`: one that is not in sync,
+    where all that are have gone. `DAMAGED`: one that has lost it, where all others that are in sync have gone.
     """
 
     NONE = 0
@@ -72,11 +72,13 @@ class Copies:
         elects: which hosts without it may become leader.
         lag_ns: how long a replica that counts as in sync may lag; None: being in sync says nothing of older messages.
         enough: how many lost copies are enough, although others remain; None: all.
+        least: how many hosts have it when it is acknowledged, at least.
         away: of those replicas that must be in sync, how many must have ended for a damaged one to lead again.
+        alone: whether a damaged host leads again only if all others that store the partition have gone.
         hosts: the servers that have copies, instead of the hosts that store the partition: what a majority of them does
             not have, because they lost it or were away then, is forgotten.
-        anywhere: the hosts of which some have copies, where nobody records which: `enough` of them, damaged together, may
-            have had all.
+        anywhere: the hosts of which some have copies, where nobody records which: only if all that were there are
+            damaged, surely all copies are.
         leader_counts: whether the copy of the leader must be among those that are gone.
         from_its_end: whether a log loses its end only: a message that is followed by one that is still there was not
             taken.
@@ -89,7 +91,9 @@ class Copies:
     elects: Elects = Elects.NONE
     lag_ns: int | None = 0
     enough: int | None = None
+    least: int = 1
     away: int = 0
+    alone: bool = False
     hosts: tuple[str, ...] = ()
     anywhere: tuple[str, ...] = ()
     leader_counts: bool = True
@@ -109,8 +113,8 @@ class Way:
         after_ns: how long after an interruption messages may be lost because of it.
         in_order: whether what follows on the same way does not overtake it: then a message is not lost there of which a
             later one arrived before.
-        for_consumer: whether it waits on the way for the consumer that lacks it, although the consumer's own part of the
-            way does not count.
+        for_consumer: whether it waits on the way for the consumer that lacks it, although the consumer's own part of
+            the way does not count.
         anyone: whether any client of those on the way may have been the one.
         names: the protocol's names of the messages that carry it; empty: any.
     """
@@ -152,8 +156,8 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A consumer's session, membership or settlement ended, or could not arrive, between what it had been given and what
-    was found.
+    """A consumer's session, membership or settlement ended, or could not arrive, between what it had been given and
+    what was found.
 
     Attributes:
         why: the setting from which it follows.
@@ -179,8 +183,8 @@ class Measure(Enum):
 
     `AGE`: of the message, ns. `HELD`: the time for which a consumer held it, ns. `WAITING`: messages that wait for the
     consumer. `NEWER`: messages of its producer that followed before the consumer received one of them. `ABSENT`: of the
-    consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead. `SHOWN`: the finding itself shows that the limit was reached; see its
-    detail.
+    consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead.
+    `SHOWN`: the finding itself shows that the limit was reached; see its detail.
     """
 
     AGE = auto()
@@ -200,8 +204,8 @@ class Limit:
         why: the setting.
         measure: what it limits.
         most: the limit.
-        path: for `ABSENT`: the parties of the session whose interruption counts as absence; for `NEWER`: the way that was
-            interrupted meanwhile; empty: it need not have been.
+        path: for `ABSENT`: the parties of the session whose interruption counts as absence; for `NEWER`: the way that
+            was interrupted meanwhile; empty: it need not have been.
         whole_group: for `ABSENT`: whether all members must have been away.
     """
 

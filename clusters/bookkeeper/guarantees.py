@@ -66,8 +66,8 @@ def _one_mark(declared: Declared) -> Sequence[Mechanism]:
     if directories <= 1 or version >= fixed:
         return ()
     why = (
-        f"{directories} ledger_directories, and a bookie's process ended: a flush of one directory marks the journal as "
-        "flushed for all of them, so that entries of the others are not replayed"
+        f"{directories} ledger_directories, and a bookie's process ended: a flush of one directory marks the journal "
+        "as flushed for all of them, so that entries of the others are not replayed"
     )
     return (Copies(why=why, in_process=True, enough=1, leader_counts=False, lag_ns=None),)
 

@@ -35,8 +35,9 @@ def _keep_last(declared: Declared) -> Sequence[Mechanism]:
     if not kept:
         return ()
     depth = min(side.depth for _, side in kept)
-    why = f"{kept[0][0]}: {{history: keep-last, depth: {depth}}}: a sample that was not delivered is replaced by a newer one"
-    return (Limit(why=why, measure=Measure.NEWER, most=depth, path=() if _reliable(declared) else _WAY),)
+    side = f"{kept[0][0]}: {{history: keep-last, depth: {depth}}}"
+    why = f"{side}: a sample that was not delivered is replaced by a newer one"
+    return (Limit(why=why, measure=Measure.NEWER, most=depth, path=()),)
 
 
 def _sides(declared: Declared) -> tuple[tuple[str, EndpointSettings], ...]:

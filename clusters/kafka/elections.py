@@ -72,16 +72,20 @@ def _empty_leader(declared: Declared) -> Sequence[Mechanism]:
         f"all {declared.replication} replicas were away, {insync(declared)} or more shut down uncleanly, and the disk "
         "of one was lost: it may lead again without data, and the others then cut off what they have"
     )
-    return (_passed_over(declared, why, Elects.DAMAGED, takes=Damage.DESTROYS, away=insync(declared)),)
+    return (_passed_over(declared, why, Elects.DAMAGED, takes=Damage.DESTROYS, away=insync(declared), alone=True),)
 
 
-def _passed_over(declared: Declared, why: str, elects: Elects, takes: Damage = Damage.NONE, away: int = 0) -> Copies:
+def _passed_over(
+    declared: Declared, why: str, elects: Elects, takes: Damage = Damage.NONE, away: int = 0, *, alone: bool = False
+) -> Copies:
     return Copies(
         why=why,
         required=required(declared),
         takes=takes,
         elects=elects,
+        least=insync(declared),
         away=away,
+        alone=alone,
         lag_ns=lag_ns(declared.options),
         from_its_end=True,
     )

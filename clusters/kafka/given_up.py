@@ -27,8 +27,8 @@ def _given_up(declared: Declared) -> Sequence[Mechanism]:
     if not timeout_ms:
         return ()
     why = (
-        f"{TIMEOUT}={timeout_ms:g}: librdkafka gives sends up that take longer, takes a new epoch, and sends again with "
-        "new sequence numbers what was not acknowledged, although brokers may have it"
+        f"{TIMEOUT}={timeout_ms:g}: librdkafka gives sends up that take longer, takes a new epoch, and sends again "
+        "with new sequence numbers what was not acknowledged, although brokers may have it"
     )
     longer_ns = int(timeout_ms * MILLISECOND)
     return (Retry(why=why, by=PARTS_CONNECTIONS | LATE, patience_ns=longer_ns, longer_ns=longer_ns, names=PRODUCE),)

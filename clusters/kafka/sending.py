@@ -55,7 +55,7 @@ def _by_leader_alone(declared: Declared, why: str) -> Copies:
     return Copies(
         why=why,
         required=Required.LEADER,
-        elects=Elects.LAGGING | Elects.OUT_OF_SYNC,
+        elects=Elects.LAGGING,
         lag_ns=lag_ns(declared.options),
         from_its_end=True,
     )

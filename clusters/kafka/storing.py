@@ -8,7 +8,7 @@ from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Elects, Mechanism, Required
 from clusters.common.properties import setting
 from clusters.kafka.sending import required
-from clusters.kafka.settings import KafkaOptions, flushes_each_message, lag_ns
+from clusters.kafka.settings import KafkaOptions, flushes_each_message, lag_ns, min_insync
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
 """Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
@@ -29,7 +29,8 @@ def disks_lost(declared: Declared) -> Sequence[Mechanism]:
 
 def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
     lag = lag_ns(declared.options)
-    return Copies(why=why, required=required(declared), takes=damage, lag_ns=lag, from_its_end=True)
+    least = min(min_insync(declared.options), declared.replication)
+    return Copies(why=why, required=required(declared), takes=damage, lag_ns=lag, least=least, from_its_end=True)
 
 
 def files_changed(declared: Declared) -> Sequence[Mechanism]:
@@ -50,10 +51,9 @@ def _internal_os_flush(declared: Declared) -> Sequence[Mechanism]:
         "log.flush.interval.messages is not 1 on brokers: the topic of committed offsets has the brokers' flush "
         "settings, so they may have been in memory only"
     )
-    enough = int(setting(options.config, "min.insync.replicas", 1))
     brokers = tuple(f"n{number}" for number in range(1, declared.brokers + 1))
     lag = lag_ns(options)
-    return (Copies(why=why, required=Required.HOLDERS, takes=LOSES, enough=enough, anywhere=brokers, lag_ns=lag),)
+    return (Copies(why=why, required=Required.HOLDERS, takes=LOSES, anywhere=brokers, lag_ns=lag),)
 
 
 DISKS_LOST = Rule(

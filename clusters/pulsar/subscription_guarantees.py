@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import PARTS_CONNECTIONS, Act
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Choice, Mechanism, Party, Session
 from chaoskit.contract.traits import Subscription
@@ -23,7 +24,14 @@ def _parted(declared: Declared, why: str) -> Sequence[Mechanism]:
     """Return what follows from a connection of a consumer that broke."""
     if declared.get(Subscription) is None:
         return ()
-    return (Session(why=why, path=(Party.CONSUMER, Party.BROKERS), group=True, after_ns=_PARTED_NS),)
+    lives_on = Session(
+        why=why,
+        path=(Party.CONSUMER, Party.BROKERS),
+        by=PARTS_CONNECTIONS & ~Act.ENDS,
+        group=True,
+        after_ns=_PARTED_NS,
+    )
+    return lives_on, Session(why=why, path=(Party.BROKERS,), by=Act.ENDS, group=True, after_ns=_PARTED_NS)
 
 
 def _batching(declared: Declared) -> str:

@@ -58,7 +58,8 @@ def _stream_not_synced(declared: Declared) -> Sequence[Mechanism]:
     if type_of(declared) != STREAM:
         return ()
     majority = declared.replication // 2 + 1
-    why = f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced it"
+    members = f"{majority} of {declared.replication} members"
+    why = f"a stream is confirmed when {members} have written it, and none has synced it"
     takes = Damage.FORGETS | Damage.DESTROYS
     return (Copies(why=why, required=Required.HOLDERS, takes=takes, enough=majority, lag_ns=0, from_its_end=True),)
 
@@ -78,7 +79,7 @@ def _global_hangs(declared: Declared) -> Sequence[Mechanism]:
         '("Global hang workaround" in its log)'
     )
     path = (Party.HOLDERS, Party.BROKERS)
-    return (Session(why=why, path=path, by=Act.CUTS | Act.BREAKS | Act.DROPS | Act.ENDS, after_ns=_HANGS_NS),)
+    return (Session(why=why, path=path, by=Act.CUTS | Act.BREAKS | Act.DROPS | Act.VANISHES, after_ns=_HANGS_NS),)
 
 
 def _redelivers(declared: Declared) -> Sequence[Mechanism]:

@@ -21,7 +21,7 @@ def _unsynchronised(declared: Declared) -> Sequence[Mechanism]:
         "ha-promote-on-failure: always: when the leader's node fails, a mirror is promoted that need not have all its "
         "messages: it was down before"
     )
-    return (Copies(why=why, elects=Elects.LAGGING | Elects.OUT_OF_SYNC, lag_ns=None),)
+    return (Copies(why=why, elects=Elects.LAGGING, lag_ns=None),)
 
 
 def _apart(declared: Declared) -> Sequence[Mechanism]:

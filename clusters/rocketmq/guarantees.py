@@ -77,6 +77,7 @@ def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
         required=_required(declared),
         takes=damage,
         lag_ns=_lag_ns(declared),
+        least=copies_at_least(declared),
         from_its_end=not _queues(declared),
     )
 
@@ -110,7 +111,7 @@ def _disks_lost(declared: Declared) -> Sequence[Mechanism]:
 
 def _alone(declared: Declared, why: str) -> Sequence[Mechanism]:
     """Return how what the master alone has is lost when another broker becomes master."""
-    elects, lag_ns = Elects.LAGGING | Elects.OUT_OF_SYNC, _lag_ns(declared)
+    elects, lag_ns = Elects.LAGGING, _lag_ns(declared)
     return (
         Copies(why=why, required=Required.LEADER, elects=elects, lag_ns=lag_ns, from_its_end=not _queues(declared)),
     )

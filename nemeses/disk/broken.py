@@ -27,7 +27,7 @@ class DiskDead(Nemesis):
 
     summary = "fail every request of the data disk with EIO; power off, boot and start the system afterwards"
     family = "disk"
-    does = Act.SILENCES | Act.ENDS
+    does = Act.SILENCES | Act.ENDS | Act.VANISHES
     damages_until_healed = True
     service_powers = (Installation,)
     parameters = OnDisk

@@ -28,7 +28,7 @@ class DiskWipe(Nemesis):
 
     summary = "replace the data disk with an empty one while the power is off; boot afterwards"
     family = "disk"
-    does = Act.ENDS
+    does = Act.ENDS | Act.VANISHES
     service_powers = (Installation,)
     parameters = OnDisk
     host_powers = (PowerSwitch,)

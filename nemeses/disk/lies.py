@@ -37,7 +37,7 @@ class FsyncLies(Nemesis):
 
     summary = "make the data disk acknowledge flushes without performing them; cut the power at the end"
     family = "disk"
-    does = Act.ENDS
+    does = Act.ENDS | Act.VANISHES
     damages_until_healed = True
     service_powers = (Installation,)
     parameters = Lie

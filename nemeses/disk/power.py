@@ -41,7 +41,7 @@ class PowerCut(Nemesis):
 
     summary = "cut the power of hosts and their data disks, which loses unsynced data; boot them afterwards"
     family = "disk"
-    does = Act.ENDS
+    does = Act.ENDS | Act.VANISHES
     parameters = Cuts
     host_powers = (PowerSwitch,)
 

@@ -142,9 +142,10 @@ class WireFault(Nemesis):
         return Act.NONE if parameters.action == rules.COUNT else Act.MESSAGES
 
     def messages(self, parameters: WireParameters) -> Messages | None:
-        action, late_ns = parameters.action, 0
-        if action in (rules.DELAY, rules.HOLD_UNTIL):
-            late_ns = parameters.argument if action == rules.DELAY else None
+        action = parameters.action
+        late_ns: int | None = parameters.argument if action == rules.DELAY else 0
+        if action == rules.HOLD_UNTIL:
+            late_ns = None
         return Messages(
             name=parameters.message,
             answers=parameters.of == rules.RESPONSE,

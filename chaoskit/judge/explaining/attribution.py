@@ -8,7 +8,7 @@ finding is a doubt.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,12 @@ class Explained:
 
     findings: pa.Table
     causes: Mapping[str, Sequence[tuple[Cause | None, int]]]
-    open: Mapping[str, tuple[int, str]]
+    open: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 def unexplained(findings: pa.Table) -> Explained:
     """Return findings of a history of which nothing was declared."""
-    return Explained(_judged(findings, pa.nulls(findings.num_rows, pa.string()), pa.nulls(findings.num_rows)), {}, {})
+    return Explained(_judged(findings, pa.nulls(findings.num_rows, pa.string()), pa.nulls(findings.num_rows)), {})
 
 
 class Attribution:
@@ -132,7 +132,7 @@ class Attribution:
                 for mechanism in rule.mechanisms(self._record.declared):
                     if not left.size:
                         break
-                    derived = _derive(self._record, mechanism, Cases.of(anomaly, rows.take(pa.array(left))))
+                    derived = derive(self._record, mechanism, Cases.of(anomaly, rows.take(pa.array(left))))
                     missing = missing or derived.missing
                     in_doubt[left] |= derived.open
                     for index, story in enumerate(derived.stories):
@@ -180,7 +180,8 @@ _DERIVE: Mapping[type, Callable[[Record, Any, Cases], Derived]] = {
 }
 
 
-def _derive(record: Record, mechanism: Mechanism, cases: Cases) -> Derived:
+def derive(record: Record, mechanism: Mechanism, cases: Cases) -> Derived:
+    """Return which findings a mechanism explains."""
     return _DERIVE[type(mechanism)](record, mechanism, cases)
 
 

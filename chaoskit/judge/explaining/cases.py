@@ -32,7 +32,8 @@ class Message:
     @property
     def known(self) -> Flags:
         """Whether it is known when it was written."""
-        return self.written_ns != NEVER
+        known: Flags = self.written_ns != NEVER
+        return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""Which clients a finding concerns."""
+"""Which clients a finding concerns, and when they were back after an interruption."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases
-from chaoskit.judge.explaining.record import NONE, Ints, Record
+from chaoskit.judge.explaining.links import Interruption
+from chaoskit.judge.explaining.record import FOREVER, NONE, Ints, Record
 
 
 def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
@@ -20,3 +22,12 @@ def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
     index = np.searchsorted(codes, ops)
     chosen = {name: np.array([other == name for other in names], np.bool_)[index] for name in sorted(set(names))}
     return [(name, np.unique(rows[of_it])) for name, of_it in chosen.items()]
+
+
+def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
+    """Return when a client was back after an interruption: when it next received something."""
+    receipts = record.receipts(place).get(client)
+    if receipts is None or each.until_ns == FOREVER:
+        return each.until_ns
+    later = receipts.at_ns[receipts.at_ns >= each.until_ns]
+    return int(later.min()) if later.size else each.until_ns

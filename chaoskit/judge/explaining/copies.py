@@ -5,8 +5,9 @@ copy goes with a damage that takes it, and comes back when its host is seen in s
 last copy is, or when a host becomes leader that need not have had it. Messages that were acknowledged between the same
 two events have the same fate, so that a million of them cost as much as one, and a search in a sorted array.
 
-Three facts that are easily forgotten: a power cut takes what was acknowledged until it was *proved*, not until it began;
-a host that is in sync at a later look has the message; a host that leads is in sync with itself, which says nothing.
+Three facts that are easily forgotten: a power cut takes what was acknowledged until it was *proved*, not until it
+began; a host that is in sync at a later look has the message; a host that leads is in sync with itself, which says
+nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import UNAWARE_NS, reigns
 from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Flags, Ints, Record
+
+_UNKNOWN = "?"
+"""A host that must have had a message, of which the record does not say which it was."""
 
 _NOT_PLACED = "nobody recorded where the partition was stored"
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
@@ -81,6 +85,8 @@ class _State:
     leader: str
     before: Standing
     required: frozenset[str] = field(default_factory=frozenset)
+    vacant: bool = False
+    over: bool = False
 
 
 def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
@@ -130,7 +136,8 @@ def _at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate
     last = int(sends.position[kept].max(initial=NONE))
     at = sends.rows_of(message.value[rows])
     position = np.where(at == NONE, NONE, sends.position[at])
-    return (position == NONE) | (position > last)
+    ends: Flags = (position == NONE) | (position > last)
+    return ends
 
 
 class _Partition:
@@ -225,14 +232,30 @@ class _Partition:
         """Return who must have had a message when it was acknowledged, of those between two looks."""
         now, soon = self._at(acked_ns), self._at(acked_ns + LOOK_NS)
         required = self._mechanism.required
-        if self._mechanism.hosts:
-            return frozenset(self._mechanism.hosts) - self._away(acked_ns)
+        if servers := self._mechanism.hosts or self._mechanism.anywhere:
+            return frozenset(servers) - self._away(acked_ns)
+        there = now.holders - self._ended(acked_ns)
         if required is Required.LEADER:
             return frozenset({now.leader or soon.leader}) - {""}
         if required is Required.IN_SYNC and now.in_sync is not None:
-            both = now.in_sync & (soon.in_sync if soon.in_sync is not None else now.in_sync)
-            return both or now.in_sync
-        return now.holders
+            soon_in_sync = now.in_sync if soon.in_sync is None else soon.in_sync
+            for likely in (now.in_sync & soon_in_sync, now.in_sync, soon_in_sync):
+                if len(likely & there) >= self._mechanism.least:
+                    return likely & there
+            return frozenset({_UNKNOWN})
+        return there or now.holders
+
+    def _ended(self, at_ns: int) -> set[str]:
+        """Return the hosts whose processes had ended then, as was proved: they do not have what came later."""
+        return {
+            host
+            for effect in self._record.effects
+            if effect.acts & Act.ENDS
+            and effect.on_hosts
+            and (effect.done_ns or effect.start_ns) < at_ns
+            and (effect.healed_ns is None or at_ns <= effect.healed_ns)
+            for host in effect.targets
+        }
 
     def _away(self, at_ns: int) -> set[str]:
         """Return the hosts that were away then, and had not the time to catch up since."""
@@ -241,7 +264,7 @@ class _Partition:
             host
             for effect in self._record.effects
             if effect.acts & absent
-            and effect.start_ns <= at_ns
+            and (effect.done_ns or effect.start_ns) < at_ns
             and (effect.healed_ns is None or at_ns <= effect.healed_ns)
             for host in effect.targets
         }
@@ -259,9 +282,9 @@ class _Partition:
             elif standing is not None:
                 fate = self._seen(state, standing, at_ns, acked_ns)
             else:
-                fate = None
+                fate = self._led_again(state, at_ns, acked_ns)
                 self._caught_up(state, state.before, at_ns, acked_ns)
-            if fate is not None:
+            if fate is not None or state.over:
                 return fate
         return None
 
@@ -286,9 +309,10 @@ class _Partition:
             (harm.until_ns, harm, None) for harm in self._harms if harm.until_ns >= acked_ns
         ]
         events += [(standing.at_ns, None, standing) for standing in self._standings if standing.at_ns > acked_ns]
+        back = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]
+        events += [(at_ns, None, None) for at_ns in back]
         if lag_ns is not None:
-            again = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]
-            events += [(at_ns + lag_ns, None, None) for at_ns in (acked_ns, *again)]
+            events += [(at_ns, None, None) for at_ns in (acked_ns + lag_ns, *(each + LOOK_NS for each in back))]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
 
     def _damaged(self, state: _State, harm: _Harm, acked_ns: int) -> _Fate | None:
@@ -304,9 +328,8 @@ class _Partition:
         if leads and state.leader in state.copies and state.copies[state.leader].gone is None:
             return None
         faults = joined([each.effect for each in harms])
-        words = " and ".join(
-            sorted({f"{each.host} ({each.effect.kind} at {_s(each.effect.start_ns)})" for each in harms})
-        )
+        taken = {f"{each.host} ({each.effect.kind} at {_s(each.effect.start_ns)})" for each in harms}
+        words = " and ".join(sorted(taken))
         had = ", ".join(sorted(state.copies))
         story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)
         return _Fate(story, min(fault.start_ns for fault in faults))
@@ -320,8 +343,10 @@ class _Partition:
 
     def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
         fate = None
-        if standing.leader and standing.leader != state.leader and state.leader:
+        again = state.vacant or standing.epoch != state.before.epoch
+        if standing.leader and state.leader and (standing.leader != state.leader or again):
             fate = self._elected(state, standing, at_ns, acked_ns)
+        state.vacant = not standing.leader
         for host, copy in state.copies.items():
             if standing.in_sync is not None and host not in standing.in_sync:
                 copy.left = True
@@ -330,6 +355,13 @@ class _Partition:
             self._caught_up(state, standing, at_ns, acked_ns)
         state.before = standing
         return fate
+
+    def _led_again(self, state: _State, at_ns: int, acked_ns: int) -> _Fate | None:
+        """Return how messages went when a leader that had lost them was back, and nobody had led meanwhile."""
+        copy = state.copies.get(state.leader)
+        if copy is None or copy.gone is None or at_ns < copy.gone.back_ns or state.before.leader != state.leader:
+            return None
+        return self._elected(state, state.before, at_ns, acked_ns)
 
     def _caught_up(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> None:
         """Note who must have the message because it is in sync with a leader that has it."""
@@ -347,16 +379,15 @@ class _Partition:
             if copy is None:
                 if at_ns >= acked_ns + lag_ns:
                     state.copies[host] = _Copy(at_ns)
-            elif copy.gone is not None and at_ns > copy.gone.back_ns:
-                if copy.left or at_ns >= copy.gone.back_ns + lag_ns:
-                    copy.gone, copy.since_ns = None, at_ns
+            elif copy.gone is not None and at_ns >= copy.gone.back_ns + (1 if copy.left else LOOK_NS):
+                copy.gone, copy.since_ns = None, at_ns
 
     def _synchronised(self, state: _State, at_ns: int, lag_ns: int) -> None:
         """Give damaged hosts their copies again where nobody says who is in sync: from others that have it, once they
         are back for long enough."""
         if any(copy.gone is None for copy in state.copies.values()):
             for copy in state.copies.values():
-                if copy.gone is not None and at_ns >= copy.gone.back_ns + lag_ns:
+                if copy.gone is not None and at_ns >= copy.gone.back_ns + max(lag_ns, LOOK_NS):
                     copy.gone, copy.since_ns = None, at_ns
 
     def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
@@ -372,16 +403,41 @@ class _Partition:
             kind, what = Elects.LAGGING, "need not have had it yet"
         else:
             kind, what = Elects.OUT_OF_SYNC, "was not in sync"
+        # From here on the log goes without it, whatever explains that.
+        state.over = True
         if not kind & elects or not self._enough_away(state, standing, at_ns):
+            return None
+        if kind in (Elects.DAMAGED, Elects.OUT_OF_SYNC) and not self._nobody_else(state, leader, at_ns):
             return None
         causes = self._causes(state.leader, leader, at_ns, acked_ns)
         if copy is not None and copy.gone is not None:
             causes = joined([*causes, copy.gone.effect])
-        if not causes and kind is not Elects.OUT_OF_SYNC:
+        if not causes:
             return None
         story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {what}", causes)
         begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
         return _Fate(story, begun_ns)
+
+    def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
+        """Return whether all others that were in sync, or all that store the partition, were away when a host became
+        leader that is not, or that had lost its copies."""
+        copy, standing = state.copies.get(leader), state.before
+        since_ns = at_ns - LOOK_NS
+        if copy is not None and copy.gone is not None:
+            since_ns = min(since_ns, copy.gone.effect.start_ns)
+            standing = self._at(copy.gone.effect.start_ns)
+        every = standing.in_sync is None or self._mechanism.alone
+        others = (standing.holders if every else standing.in_sync or frozenset()) - {leader}
+        absent = Act.ENDS | Act.STOPS | Act.SILENCES | Act.CUTS
+        away = {
+            host
+            for effect in self._record.effects
+            if effect.acts & absent
+            and effect.start_ns <= at_ns
+            and (effect.healed_ns is None or effect.healed_ns >= since_ns)
+            for host in effect.targets
+        }
+        return others <= away
 
     def _enough_away(self, state: _State, standing: Standing, at_ns: int) -> bool:
         """Return whether as many of those that must be in sync had ended as it takes for a damaged one to lead."""
@@ -400,17 +456,17 @@ class _Partition:
     def _causes(self, former: str, leader: str, at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
         """Return the faults that may have made a follower lag, or another one lead."""
         lag_ns = self._mechanism.lag_ns or 0
-        held = [
-            effect
-            for effect in self._record.effects
-            if effect.acts & _DISTURBS
-            and effect.on_hosts
-            and (effect.on_links or {former, leader} & set(effect.targets))
-            and effect.start_ns - CLOCKS_NS <= at_ns
-            and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= min(acked_ns, at_ns - LOOK_NS - lag_ns))
-        ]
+        since_ns = max(min(acked_ns, at_ns - LOOK_NS - lag_ns), at_ns - LOOK_NS - lag_ns)
         return joined(
-            [effect for effect in held if effect.healed_ns is None or effect.healed_ns + LOOK_NS + UNAWARE_NS >= at_ns]
+            [
+                effect
+                for effect in self._record.effects
+                if effect.acts & _DISTURBS
+                and effect.on_hosts
+                and (effect.on_links or {former, leader} & set(effect.targets))
+                and effect.start_ns - CLOCKS_NS <= at_ns
+                and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= since_ns)
+            ]
         )
 
 

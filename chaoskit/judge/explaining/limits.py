@@ -14,7 +14,7 @@ from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases, producer_of
-from chaoskit.judge.explaining.concerned import lacking
+from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
 from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record
@@ -229,15 +229,6 @@ def _absences(
 
 def _overlapping(each: Interruption, others: list[Interruption]) -> Interruption | None:
     return next((one for one in others if one.start_ns <= each.until_ns and each.start_ns <= one.until_ns), None)
-
-
-def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
-    """Return when a client was back after an interruption: when it next received something."""
-    receipts = record.receipts(place).get(client)
-    if receipts is None or each.until_ns == FOREVER:
-        return each.until_ns
-    later = receipts.at_ns[receipts.at_ns >= each.until_ns]
-    return int(later.min()) if later.size else each.until_ns
 
 
 _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {

@@ -76,9 +76,9 @@ def _aware_ns(leader: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
     for effect in effects:
         unaware = effect.acts & (Act.SILENCES | Act.CUTS | Act.DROPS | Act.BREAKS) and not effect.acts & Act.ENDS
         over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-        if unaware and effect.on_hosts and effect.start_ns - CLOCKS_NS <= replaced_ns <= over_ns:
-            if effect.on_links or leader in effect.targets:
-                known_ns = max(known_ns, over_ns if over_ns == FOREVER else over_ns + UNAWARE_NS)
+        held = effect.start_ns - CLOCKS_NS <= replaced_ns <= over_ns
+        if unaware and held and effect.on_hosts and (effect.on_links or leader in effect.targets):
+            known_ns = max(known_ns, over_ns if over_ns == FOREVER else over_ns + UNAWARE_NS)
     return known_ns
 
 

@@ -171,7 +171,7 @@ class Record:
         return [name.partition("#")[0] for name in self._coded.dictionary.to_pylist()]
 
     def _clients_of(self, role: str) -> int:
-        return len({name for name in self.clients(role)})
+        return len(self.clients(role))
 
 
 def _sends(history: History, place: Place) -> Sends:

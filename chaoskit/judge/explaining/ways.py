@@ -21,7 +21,7 @@ from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases, Message, producer_of
-from chaoskit.judge.explaining.concerned import lacking
+from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
 from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, NEVER, NONE, Flags, Ints, Record
@@ -123,7 +123,8 @@ def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
                 derived.doubt(own, _NO_CLIENT)
                 continue
             for each in _ends(record, links, mechanism, place, client):
-                shown_ns = each.until_ns if each.until_ns == FOREVER else each.until_ns + mechanism.after_ns
+                until_ns = back_ns(record, place, client, each)
+                shown_ns = until_ns if until_ns == FOREVER else until_ns + mechanism.after_ns
                 held = (start_ns[own] <= shown_ns) & (cases.at_ns[own] >= each.start_ns)
                 derived.tell(own[held], _story(each))
     return derived
@@ -174,8 +175,8 @@ def _trips(record: Record, cases: Cases, message: Message, *, consumed: bool) ->
     """Yield findings by partition, producer and, if a consumer is on the way, each consumer that lacks the message."""
     producers = message.value >> PRODUCER_SHIFT
     pairs = lacking(record, cases) if consumed else [("", np.arange(cases.size))]
-    for client, rows in pairs:
-        rows = rows[message.known[rows]]
+    for client, concerned in pairs:
+        rows = concerned[message.known[concerned]]
         for index in np.unique(cases.place_of[rows]).tolist():
             here = rows[cases.place_of[rows] == index]
             for producer in np.unique(producers[here]).tolist():
@@ -280,7 +281,7 @@ def _overlaps(trip: _Trip, each: Interruption) -> Flags:
 
 
 def _long(each: Interruption, longer_ns: int) -> bool:
-    return not longer_ns or each.until_ns == FOREVER or each.until_ns - each.start_ns >= longer_ns
+    return not longer_ns or each.until_ns == FOREVER or each.until_ns - each.start_ns - CLOCKS_NS >= longer_ns
 
 
 class _Passed:

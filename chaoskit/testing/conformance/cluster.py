@@ -17,6 +17,7 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
+from chaoskit.contract.mechanism import Mechanism
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.service import Placing, Service
 from chaoskit.contract.system import System, between_clients
@@ -120,8 +121,10 @@ def _check_options(found: System, options: Any, wants: Wants) -> None:
         wants.that(False, f"it has a promise for {name}, which no checker finds")
     for rule in found.guarantees.rules:
         with wants.step(f"rule {rule.id}"):
-            why = rule.applies(declared, [])
-            wants.that(isinstance(why, str), f"rule {rule.id}: `applies` returns {why!r}, not a text")
+            for mechanism in rule.mechanisms(declared):
+                known = isinstance(mechanism, Mechanism)
+                wants.that(known, f"rule {rule.id}: {mechanism!r} is no mechanism (chaoskit.contract.mechanism)")
+                wants.that(known and mechanism.why.strip(), f"rule {rule.id}: its mechanism has no `why`")
 
 
 def _check_deployment(

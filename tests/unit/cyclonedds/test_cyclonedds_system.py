@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import guaranteed
 import pytest
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import sequence, uint8
@@ -11,6 +12,7 @@ from cyclonedds.idl.types import sequence, uint8
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.mechanism import Limit, Measure
 from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.cyclonedds.client import promise
@@ -159,7 +161,8 @@ def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> 
 
 def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True, healed: bool = True) -> Effect:
     healed_ns = SECOND + int(lasted_s * SECOND) if healed else None
-    return Effect("fault", ("n1",), True, Damage.NONE, SECOND, healed_ns, abrupt=abrupt, delays=delays, on_links=True)
+    acts = guaranteed.acts_of(abrupt=abrupt, on_links=True, delays=delays)
+    return Effect("fault", ("n1",), True, Damage.NONE, SECOND, healed_ns, on_links=not abrupt, acts=acts)
 
 
 CUT = _effect(5)
@@ -174,8 +177,6 @@ LAST = {"history": "keep-last", "depth": 10}
         ("best-effort", {}, {"qos": "best-effort"}, [], False),
         ("best-effort", {}, {"qos": "best-effort"}, [_effect(1, delays=False)], False),
         ("best-effort", {}, {}, [CUT], False),
-        ("keep-last", LAST, {}, [CUT], True),
-        ("keep-last", {}, LAST, [CUT], True),
         ("keep-last", LAST, {}, [], False),
         ("keep-last", {"depth": 10}, {}, [CUT], False),
         ("best-effort", LAST, LAST, [CUT], False),
@@ -206,7 +207,15 @@ def test_a_rule_applies_to_its_settings_and_faults_alone(
     (found,) = (each for each in RULES if each.id == f"cyclonedds.{rule}")
     declared = Declared(CycloneOptions(), 2, 0, (), producer, consumer, load_ns=30 * SECOND)
 
-    assert bool(found.applies(declared, effects)) == applies
+    assert bool(guaranteed.applies(found, declared, effects)) == applies
+
+
+def test_of_a_writer_or_reader_that_keeps_the_last_ones_newer_ones_replace_them() -> None:
+    (rule,) = (each for each in RULES if each.id == "cyclonedds.keep-last")
+    for producer, consumer, most in ((LAST, {}, 10), ({}, LAST, 10), (LAST, {**LAST, "depth": 3}, 3)):
+        (limit,) = rule.mechanisms(Declared(CycloneOptions(), 2, 0, (), producer, consumer))
+        assert isinstance(limit, Limit)
+        assert (limit.measure, limit.most) == (Measure.NEWER, most)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +226,7 @@ def test_only_publishers_without_a_rate_outrun_a_reader(rate: int | None, qos: s
     sides, traits = {"qos": qos}, (Paced(rate, 1, 100),)
     declared = Declared(CycloneOptions(), 2, 0, (), sides, sides, traits, 30 * SECOND)
 
-    assert bool(found.applies(declared, [])) == applies
+    assert bool(guaranteed.applies(found, declared, [])) == applies
 
 
 def test_the_domain_tells_where_its_peers_are() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from chaoskit.judge.attribution import Explained
 
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.compacting.placements import Placements, Standing
@@ -15,6 +14,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.consequence import Change, Changed, changes, consequences, meets, stayed
 from chaoskit.judge.consequence_words import in_words, seen
+from chaoskit.judge.explaining.attribution import Explained
 from chaoskit.judge.headline import without_consequence
 
 SECOND = 1_000_000_000

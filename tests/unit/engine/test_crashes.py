@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from chaoskit.judge.attribution import Attribution
 from guaranteed import effect
 
 from chaoskit.contract.checker import FINDINGS
@@ -16,6 +15,8 @@ from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
+from chaoskit.judge.explaining.attribution import Attribution
+from chaoskit.judge.explaining.record import Record
 from clusters.pulsar.settings import PulsarOptions
 
 SECOND = 1_000_000_000
@@ -31,7 +32,8 @@ CRASH = {
 def _explained(*effects: Effect, crash: dict[str, Any] = CRASH) -> dict[str, Any]:
     declared = Declared(PulsarOptions(), 4, 4, (Topic("log-0"),), {}, {})
     placements = Placements(PLACEMENTS.empty_table()).with_fixed({place_of(crash): hosts_of(crash)})
-    attribution = Attribution(system("pulsar", "system").guarantees, anomalies(), declared, effects, placements)
+    record = Record(declared, effects, placements, hosts=["n1", "n2", "n3", "n4"])
+    attribution = Attribution(system("pulsar", "system").guarantees, anomalies(), record)
     (row,) = attribution.explain(with_crashes(FINDINGS.empty_table(), [crash])).findings.to_pylist()
     found: dict[str, Any] = row
     return found

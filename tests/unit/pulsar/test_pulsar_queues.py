@@ -20,8 +20,8 @@ from checkers.queue.queues import QueueChecker
 from clusters.pulsar.queues import imposed
 from clusters.pulsar.settings import PulsarOptions
 
-KILLED = effect("kill", "n4")
-AHEAD = replace(effect("clock-jump", "n4"), ahead_ns=10 * SECOND, delays=False)
+KILLED = effect("kill", "n1")
+AHEAD = replace(effect("clock-jump", "n1"), ahead_ns=10 * SECOND)
 STRICT = {"broker": {"isDelayedDeliveryDeliverAtTimeStrict": True}}
 
 

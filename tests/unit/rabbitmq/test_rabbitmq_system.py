@@ -6,9 +6,12 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
+import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.act import Act
 from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.topic import Topic
@@ -128,7 +131,8 @@ def test_packets_are_not_handled_one_by_one_on_hosts_with_another_root(monkeypat
 
 
 def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
-    return Effect("fault", ("n1",), True, damage, 0, 1, abrupt=abrupt)
+    acts = guaranteed.acts_of(abrupt=abrupt) | (Act.VANISHES if damage and abrupt else Act.NONE)
+    return Effect("fault", ("n1",), True, damage, 8 * SECOND, 10 * SECOND, acts=acts)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +164,9 @@ def test_what_allows_what(version: str, queueing: tuple[str, Queueing], effect: 
     topic = Topic("queue-0", QUEUE, 1, 3 if kind == "quorum" else 1, kind)
     declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (trait,))
 
-    assert {rule.id for rule in RULES if rule.applies(declared, [effect])} == {f"rabbitmq.{name}" for name in rules}
-    assert {rule.id for rule in RULES if rule.applies(declared, [])} == {
+    applying = {rule.id for rule in RULES if guaranteed.applies(rule, declared, [effect])}
+    assert applying == {f"rabbitmq.{name}" for name in rules}
+    assert {rule.id for rule in RULES if guaranteed.applies(rule, declared, [])} == {
         f"rabbitmq.{name}" for name in rules & {"limits"}
     }
 
@@ -182,7 +187,8 @@ def test_only_producers_without_a_name_write_twice(
 ) -> None:
     stream = (Topic("log-0", LOG, kind="stream"),)
     (rule,) = [rule for rule in RULES if rule.id == "rabbitmq.without-name"]
-    assert bool(rule.applies(Declared(RabbitOptions(), 3, 3, stream, producer, {}, traits), effects)) == allowed
+    declared = Declared(RabbitOptions(), 3, 3, stream, producer, {}, traits)
+    assert bool(guaranteed.applies(rule, declared, effects)) == allowed
 
 
 def test_hosts_get_the_root_of_the_release() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import guaranteed
 import pytest
 
 from chaoskit.contract.datamodel import QUEUE
@@ -21,7 +22,8 @@ ALL_COPIES = {"allAckInSyncStateSet": True, "minInSyncReplicas": 2}
 
 
 def _effect(kind: str, *targets: str, damage: Damage = Damage.NONE, **more: Any) -> Effect:
-    return Effect(kind, targets, True, damage, SECOND, 3 * SECOND, **more)
+    acts = guaranteed.acts_of(abrupt=True)
+    return replace(Effect(kind, targets, True, damage, 8 * SECOND, 10 * SECOND), acts=acts, **more)
 
 
 POWER_N1 = [_effect("power-cut", "n1", damage=Damage.FORGETS)]
@@ -31,12 +33,12 @@ WIPED_N1 = [_effect("disk-wipe", "n1", damage=Damage.DESTROYS)]
 WIPED_TWO = [_effect("disk-wipe", "n1", "n2", damage=Damage.DESTROYS)]
 KILLED_N1 = [_effect("kill", "n1")]
 CLIENT_GONE = [replace(_effect("client-crash", "consumer-0"), on_hosts=False)]
-CLOCK_N1 = [replace(_effect("clock-offset", "n1"), delays=False)]
+CLOCK_N1 = [replace(_effect("clock-offset", "n1"), acts=guaranteed.acts_of(delays=False))]
 
 
 def _declared(mode: str = "controller", config: dict[str, Any] | None = None, **more: Any) -> Declared:
     options = RocketOptions(mode=mode, config=config or {}, version=more.pop("version", "5.5.0"))
-    return Declared(options, 3, 3, (), more.pop("producer", {}), {}, **more)
+    return Declared(options, 3, 3, (Topic("log-0", replication=3),), more.pop("producer", {}), {}, **more)
 
 
 def _queue(kind: str = "normal", settings: tuple[tuple[str, int], ...] = (), **more: Any) -> Declared:
@@ -45,7 +47,7 @@ def _queue(kind: str = "normal", settings: tuple[tuple[str, int], ...] = (), **m
 
 
 def _why(rule: str, declared: Declared, effects: list[Effect]) -> str:
-    return next(each for each in RULES if each.id == f"rocketmq.{rule}").applies(declared, effects)
+    return guaranteed.applies(next(each for each in RULES if each.id == f"rocketmq.{rule}"), declared, effects)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
+import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.traits import Transactions
 from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.common.relay.process import Jvm
@@ -20,7 +21,7 @@ from clusters.rocketmq.system import _check_transactions
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_RULES
 from clusters.rocketmq.transactions import RocketTransactionalProducer
 
-KILL = [Effect("kill", ("n1",), True, Damage.NONE, 10**9, 2 * 10**9)]
+KILL = [guaranteed.effect("kill", "n1")]
 NO_FAULT: list[Effect] = []
 _ENDING = struct.Struct(">cq?")
 _DONE = struct.Struct(">qqqh")
@@ -134,5 +135,5 @@ def test_a_rule_applies_where_its_cause_is_and_not_beside_it(
 ) -> None:
     (found,) = (each for each in TRANSACTION_RULES if each.id == f"rocketmq.{rule}")
 
-    assert bool(found.applies(declared, effects)) is applies
-    assert not found.applies(Declared(RocketOptions(), 3, 3, (), {}, {}), effects)
+    assert bool(guaranteed.applies(found, declared, effects)) is applies
+    assert not guaranteed.applies(found, Declared(RocketOptions(), 3, 3, (), {}, {}), effects)
