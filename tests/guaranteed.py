@@ -6,7 +6,7 @@ one, with each set of in-sync replicas that the settings allow. An anomaly is al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -66,12 +66,16 @@ def acts_of(*, abrupt: bool = False, on_links: bool = False, delays: bool = True
     return Act.ENDS if abrupt else Act.NONE if not delays else Act.CUTS if on_links else Act.SILENCES
 
 
-def table(name: str, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+def table(
+    name: str, declared: Declared, effects: Sequence[Effect], refused: Collection[str] = ()
+) -> dict[str, Allowance]:
     """What a system says of each anomaly; what it promises, if nothing allows it."""
     guarantees = system(name, "system").guarantees
     known = anomalies()
     found = {anomaly: Allowance(False, why) for anomaly, why in guarantees.promises(declared).items()}
-    applying = [(rule, why) for rule in guarantees.rules if (why := applies(rule, declared, effects))]
+    applying = [
+        (rule, why) for rule in guarantees.rules if rule.id not in refused and (why := applies(rule, declared, effects))
+    ]
     for direct in (False, True):
         for rule, why in reversed(applying):
             follow = {after for root in rule.allows for after in known[root].implies} - guarantees.apart

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+import guaranteed
 import pytest
-from chaoskit.judge.guarantees import allowances
+from guaranteed import SECOND
 from shipped import variants
 
-from chaoskit.contract.guarantee import Allowance, Effect, Rule
+from chaoskit.contract.guarantee import Allowance, Rule
 from chaoskit.contract.installed import anomalies, nemesis, system
+from chaoskit.history.format.fault import Fault
+from chaoskit.judge.effects import effects as effects_of
 from chaoskit.scenario.plan import Plan, make_plan
 
 SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq", "mosquitto", "cyclonedds", "zenoh")
@@ -25,21 +28,18 @@ def _plan(spec: str) -> Plan:
 
 
 def _allowed(plan: Plan) -> dict[str, Allowance]:
-    """Return what is allowed if every fault hits as many hosts as it may."""
+    """Return what is conceivable if every fault hits as many hosts as it may."""
     effects = []
-    for fault in plan.faults:
+    for number, fault in enumerate(plan.faults):
         kind = nemesis(fault.kind)
-        parameters = kind.parameters.model_validate(fault.parameters)
-        damage = kind.damage(parameters)
         for on in fault.on:
-            on_hosts, lasts_ns = kind.hits == "hosts", fault.for_ns or 0
-            hit, end_ns = (_hosts(plan, on) if on_hosts else (on,)), fault.at_ns + lasts_ns
-            ahead_ns = kind.ahead_ns(parameters, lasts_ns)
-            abrupt = kind.abrupt or bool(damage)
-            links = kind.family == "network"
-            given = {"ahead_ns": ahead_ns, "abrupt": abrupt, "on_links": links}
-            effects.append(Effect(fault.kind, hit, on_hosts, damage, fault.at_ns, end_ns, **given))
-    return allowances(plan.system.guarantees, anomalies(), plan.declared, effects, plan.scenario.accept)
+            hit = _hosts(plan, on) if kind.hits == "hosts" else (on,)
+            healed_ns = fault.at_ns + (fault.for_ns or SECOND)
+            row = Fault(number, fault.kind, fault.at_ns, (), None, fault.parameters, hit)
+            row.effective_ns, row.healed_ns = fault.at_ns + 1000, healed_ns
+            effects += effects_of([row])
+    known = [rule.id for rule in plan.system.guarantees.rules if rule.known and rule.id not in plan.scenario.accept]
+    return guaranteed.table(plan.scenario.cluster.system, plan.declared, effects, refused=known)
 
 
 def _hosts(plan: Plan, on: str) -> tuple[str, ...]:

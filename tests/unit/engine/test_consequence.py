@@ -111,7 +111,7 @@ def test_what_only_settings_allow_and_was_found_only_under_a_fault_is_its_conseq
 
 def test_what_another_fault_explains_is_told_of_that_one_alone() -> None:
     faults = [_fault(5, 10, 0), _fault(12, 14, 1)]
-    cause = SimpleNamespace(faults=[SimpleNamespace(number=1)])
+    cause = SimpleNamespace(story=SimpleNamespace(faults=[SimpleNamespace(number=1)]))
 
     told = _told(WHOLE, faults=faults, explained=_findings("lost", 6, 7, causes=[(cause, 2)]))
 

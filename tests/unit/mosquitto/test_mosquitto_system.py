@@ -182,7 +182,8 @@ def _effect(**changes: Any) -> Effect:
 
 
 KILLED, CUT = _effect(abrupt=True), _effect(damage=Damage.FORGETS)
-CRASHED, WRONG_CLOCK = _effect(on_hosts=False, targets=("consumer-0",)), _effect(delays=False)
+CRASHED = _effect(on_hosts=False, targets=("consumer-0",), abrupt=True)
+WRONG_CLOCK = _effect(delays=False)
 PUBLISHER_CRASHED = _effect(on_hosts=False, targets=("producer-0",))
 STOPPED = _effect()
 LASTS, QOS_0, QOS_2 = {"clean_session": False}, {"qos": 0}, {"qos": 2}

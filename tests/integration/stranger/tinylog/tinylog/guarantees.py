@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Copies, Mechanism, Required
 
 
-def _forgets(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.options.fsync or not any(effect.damage & Damage.FORGETS for effect in effects):
-        return ""
-    return "fsync: false: a message is acknowledged before it is on the disk"
+def _forgets(declared: Declared) -> Sequence[Mechanism]:
+    if declared.options.fsync:
+        return ()
+    why = "fsync: false: a message is acknowledged before it is on the disk"
+    return (Copies(why=why, required=Required.LEADER, takes=Damage.FORGETS, from_its_end=True),)
 
 
 GUARANTEES = Guarantees(
@@ -18,7 +20,7 @@ GUARANTEES = Guarantees(
         Rule(
             id="tinylog.no-fsync",
             allows=("lost", "truncated"),
-            applies=_forgets,
+            mechanisms=_forgets,
             remedy="set fsync: true",
             source="tinylog/server.py, Log.sync",
             shown="tinylog.yaml:forgets",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.act import PARTS_CONNECTIONS, Act
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.mechanism import Mechanism, Party, Way
 from tinymesh.client import RESENDS
 
 
-def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.producer.get(RESENDS) or not any(effect.on_links or effect.abrupt for effect in effects):
-        return ""
-    return "resends: false: a datagram is sent once, and nobody tells whether it arrived"
+def _best_effort(declared: Declared) -> Sequence[Mechanism]:
+    if declared.producer.get(RESENDS):
+        return ()
+    why = "resends: false: a datagram is sent once, and nobody tells whether it arrived"
+    path = (Party.PRODUCER, Party.CONSUMER)
+    return (Way(why=why, path=path, by=PARTS_CONNECTIONS | Act.DROPS, in_order=False),)
 
 
 GUARANTEES = Guarantees(
@@ -19,12 +23,11 @@ GUARANTEES = Guarantees(
         Rule(
             id="tinymesh.best-effort",
             allows=("missed",),
-            applies=_best_effort,
+            mechanisms=_best_effort,
             remedy="set producer: {resends: true}",
             source="tinymesh/publisher.py, Publisher.send",
             shown="tinymesh.yaml:cut",
             control="tinymesh.yaml:cut-resends",
-            anywhere=True,
         )
     ],
     lambda _: {
