@@ -41,6 +41,7 @@ class Found:
         causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
             (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
         doubt: what could not be decided, if it proves nothing; see `chaoskit.contract.anomaly.Anomaly`.
+        messages: number of messages that the findings are about; None: as many as there are findings.
     """
 
     count: int
@@ -51,6 +52,12 @@ class Found:
     examples: tuple[Mapping[str, Any], ...] = ()
     causes: tuple[Mapping[str, Any], ...] = ()
     doubt: str = ""
+    messages: int | None = None
+
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about."""
+        return self.count if self.messages is None else self.messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class Verdict:
         exposure: what a power cut would have cost, if the disks were recorded; see `chaoskit.judge.exposure`.
         machine: what the harness's machine did during the load; None if nobody watched.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
+        problems: what else makes the run prove too little, such as a client that died; part of the reasons.
     """
 
     run: str
@@ -87,6 +95,7 @@ class Verdict:
     machine: Machine | None = None
     exposure: Mapping[str, Any] = field(default_factory=dict)
     replayable: bool = True
+    problems: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -96,10 +105,12 @@ class Verdict:
         return headline(
             self.counts["acked"],
             self.anomalies,
-            complete=self.audit["complete"],
+            # a history that is valid without a final read has shown every message to somebody
+            complete=self.audit["complete"] or self.verdict == VALID,
             missed=missed,
             idle=idle,
             sends_per_s=self.rates.get("sends_per_s", 0.0),
+            doubts=self.reasons if self.verdict == UNKNOWN else self.problems,
         )
 
     @property
@@ -125,6 +136,7 @@ class Verdict:
             "anomalies": {
                 name: {
                     "count": anomaly.count,
+                    **({} if anomaly.distinct == anomaly.count else {"messages": anomaly.distinct}),
                     "allowed": anomaly.allowed,
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,

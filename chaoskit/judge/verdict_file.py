@@ -56,6 +56,7 @@ class AnomalyTold(TypedDict):
     remedy: str
     between_s: tuple[float, float] | None
     explained: list[CauseTold]
+    messages: NotRequired[_Count]
     examples: list[ExampleTold]
 
 
