@@ -151,13 +151,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
         if only and fault.effective_ns is not None:
             changed["found_only"] = only
-        doubts = []
-        if fault.effective_ns is None:
-            doubts.append("its effect was not proved")
-        if not of_clients and not placements.places:
-            doubts.append("nobody recorded who leads and who is in sync")
-        elif not of_clients and not _answered(fault, answered):
-            doubts.append("the system did not answer all the time")
+        doubts = _unlooked(fault, placements, answered)
         if experienced is None:
             doubts.append("nothing was sent while it held")
         if experienced and clients is None:
@@ -206,6 +200,18 @@ def changes(place: Place, standings: Sequence[Standing]) -> Iterator[Changed]:
         for what, hosts in ((Change.LEFT, before.holders - now.holders), (Change.JOINED, now.holders - before.holders)):
             for host in sorted(hosts):
                 yield Changed(what, place, now.at_ns, host)
+
+
+def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[int]]) -> list[str]:
+    """Return why nobody saw what a fault did to the system, if it did anything at all."""
+    doubts = [] if fault.effective_ns is not None else ["its effect was not proved"]
+    if _hits_clients(fault):
+        return doubts
+    if not placements.places:
+        doubts.append("nobody recorded who leads and who is in sync")
+    elif not _answered(fault, answered):
+        doubts.append("the system did not answer all the time")
+    return doubts
 
 
 def _hits_clients(fault: Fault) -> bool:

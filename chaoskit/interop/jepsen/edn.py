@@ -27,6 +27,12 @@ _CLOSERS = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _INTEGER = re.compile(r"[+-]?\d+N?")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?|[+-]?\d+/\d+")
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|"|;[^\n]*|\\.|[\[({\])}]', re.DOTALL)
+_DEPTH_MAX = 100
+"""Forms may be nested so deep; an operation of Jepsen's workload is 6 deep. The parser calls itself for each level."""
+
+_DIGITS_MAX = 4_000
+"""Python refuses to read longer integers; no system has them."""
+
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -109,7 +115,7 @@ def end_of_form(text: bytes, at: int) -> int:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text, self._at, self._depth = text, 0, 0
 
     def skip_blank(self) -> bool:
         """Skip whitespace and comments; return whether anything follows."""
@@ -127,7 +133,17 @@ class _Parser:
 
         Raises:
             Closer: a closing bracket comes first.
+            BadInput: it is not EDN, or nested too deep.
         """
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise BadInput(f"nested more than {_DEPTH_MAX} deep")
+        try:
+            return self._form()
+        finally:
+            self._depth -= 1
+
+    def _form(self) -> Any:
         if not self.skip_blank():
             raise Unfinished("unbalanced: the text ends inside a form")
         match = _TOKEN.match(self._text, self._at)
@@ -172,6 +188,8 @@ def _atom(text: str) -> Any:
     if text[0] == ":" and len(text) > 1:
         return Keyword(text[1:])
     if _INTEGER.fullmatch(text):
+        if len(text) > _DIGITS_MAX:
+            raise BadInput(f"an integer of {len(text):,} digits")
         return int(text.removesuffix("N"))
     if _NUMBER.fullmatch(text):
         return float(text.removesuffix("M")) if "/" not in text else text
