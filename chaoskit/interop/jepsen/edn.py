@@ -34,6 +34,9 @@ _DIGITS_MAX = 4_000
 """Python refuses to read longer integers; no system has them."""
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey, or what would not stay on its line (`chaoskit.base.plain`)."""
 
 
 class Keyword(str):
@@ -81,7 +84,7 @@ def write(form: Any) -> str:
     if isinstance(form, Keyword):
         return f":{form}"
     if isinstance(form, str):
-        return '"' + form.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return '"' + _UNSHOWN.sub(_escaped, form.replace("\\", "\\\\").replace('"', '\\"')) + '"'
     if isinstance(form, dict):
         return "{" + ", ".join(f"{write(key)} {write(value)}" for key, value in form.items()) + "}"
     if isinstance(form, (list, tuple)):
@@ -161,7 +164,7 @@ class _Parser:
         if kind in ("open", "set"):
             return self._collection(text)
         if kind == "string":
-            return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), text[1:-1], flags=re.DOTALL)
+            return _ESCAPE.sub(_unescaped, text[1:-1])
         return text if kind == "char" else _atom(text)
 
     def _collection(self, opener: str) -> Any:
@@ -178,6 +181,15 @@ class _Parser:
         if len(forms) % 2:
             raise BadInput("a map has a key without a value")
         return {_hashable(key): value for key, value in zip(forms[::2], forms[1::2], strict=True)}
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    text = escape[1]
+    return chr(int(text[1:], 16)) if len(text) > 1 else _ESCAPES.get(text, text)
 
 
 def _hashable(key: Any) -> Any:

@@ -12,7 +12,7 @@ FIRST = 10**15
 """Numbers from here on stand for interned texts; smaller numbers for themselves."""
 
 _KEY_MAX = 1_000
-"""Characters of a key: it becomes the name of a topic. Those of Kafka have at most 249."""
+"""Characters of a key: it becomes the name of a topic."""
 
 _POSITION_MAX = 2**62
 _SHOWN = 60
