@@ -154,12 +154,12 @@ def _parts(
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "UNKNOWN: the final read is incomplete"
-    elif doubts:
+    if doubts:
         more = f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
         yield f"UNKNOWN: {doubts[0]}{more}"
-        if not losses and not gone:
+        if not (losses or gone or unseen) and complete:
             yield f"none of {acked:,} acknowledged messages was found lost"
-    elif not losses and not gone:
+    elif not (losses or gone or unseen) and complete:
         yield f"KEPT all {acked:,} acknowledged messages"
     yield from _beside(anomalies)
 

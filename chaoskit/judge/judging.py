@@ -43,7 +43,8 @@ from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
 from chaoskit.judge.headline import messages_of
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
-from chaoskit.judge.metrics import figures, measure
+from chaoskit.judge.metrics import figures, measure, not_made
+from chaoskit.judge.missing import doubts_of_record, require_messages
 from chaoskit.judge.models import unguarded
 from chaoskit.judge.readers import readers_of
 from chaoskit.judge.replays import not_replayed
@@ -94,7 +95,10 @@ def check_run(folder: Path) -> Verdict:
         return _check_digested(folder, subject, history, faults)
     timing = Timing(load_of(folder), faults)
     findings = find(history, subject.bound_ns, timing.load, subject.imposed)
-    return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
+    counts, waits = measure(history, timing)
+    if not subject.imported:
+        require_messages(history, counts)
+    return judge(folder, subject, history, findings, figures(counts, waits, timing, folder / "latency"))
 
 
 def _check_digested(folder: Path, subject: Subject, history: History, faults: tuple[FaultTimes, ...]) -> Verdict:
@@ -187,7 +191,13 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
     declared = subject.plan.declared if subject.plan else None
-    problems = (*liveness.get("problems", ()), *unguarded(history), *not_replayed(history, declared))
+    problems = (
+        *not_made(load),
+        *liveness.get("problems", ()),
+        *unguarded(history),
+        *not_replayed(history, declared),
+        *doubts_of_record(folder, subject, history),
+    )
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,

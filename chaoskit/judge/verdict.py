@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
@@ -102,6 +104,12 @@ class Verdict:
         """What happened, in one sentence."""
         missed = [name for name, each in self.bounds.items() if not each.met]
         idle = without_consequence(self.faults)
+        unread = not self.audit["complete"] or any(
+            self.anomalies[name].count for name in installed.gone(Gone.UNSEEN) if name in self.anomalies
+        )
+        doubts = self.problems
+        if self.verdict == UNKNOWN and not unread:
+            doubts = tuple(dict.fromkeys([*self.problems, *self.reasons]))
         return headline(
             self.counts["acked"],
             self.anomalies,
@@ -110,7 +118,7 @@ class Verdict:
             missed=missed,
             idle=idle,
             sends_per_s=self.rates.get("sends_per_s", 0.0),
-            doubts=self.reasons if self.verdict == UNKNOWN else self.problems,
+            doubts=doubts,
         )
 
     @property
