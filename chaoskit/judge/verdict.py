@@ -102,7 +102,7 @@ class Verdict:
     @property
     def headline(self) -> str:
         """What happened, in one sentence."""
-        missed = [name for name, each in self.bounds.items() if not each.met]
+        missed = [name for name, each in self.bounds.items() if each.missed]
         idle = without_consequence(self.faults)
         unread = not self.audit["complete"] or any(
             self.anomalies[name].count for name in installed.gone(Gone.UNSEEN) if name in self.anomalies
@@ -270,7 +270,7 @@ def decide(
     if behind:
         where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
-    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if not each.met]
+    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.missed]
     if wrong:
         return INVALID, (*wrong, *absent, *problems)
     doubts = list(problems)
@@ -279,6 +279,7 @@ def decide(
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
     doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
+    doubts += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.unknown]
     if acked == 0:
         told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
         doubts.append(f"nothing was acknowledged during the load{told}")

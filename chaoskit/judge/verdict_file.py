@@ -208,6 +208,7 @@ class BoundTold(TypedDict):
     measured_ms: float | None
     met: bool
     note: str
+    unknown: NotRequired[bool]
 
 
 @_Further
