@@ -42,6 +42,7 @@ from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
 from chaoskit.judge.headline import messages_of
+from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure, not_made
 from chaoskit.judge.missing import doubts_of_record, require_messages
@@ -178,6 +179,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     counts: Mapping[str, int],
 ) -> Verdict:
     guarantees = subject.guarantees(history.recorded_faults)
+    if subject.origin == JEPSEN:
+        guarantees = allowed_of_jepsen(explained.findings, history.operations)
     expect, liveness = subject.expect, subject.liveness
     anomalies = {
         name: _found(name, subject, history, explained, guarantees.get(name), counts.get(name, 0))
