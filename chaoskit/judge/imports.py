@@ -1,8 +1,8 @@
 """What an imported history may show: what Jepsen's checker of its Kafka workload always allows.
 
-See `allowed-error-types` in jepsen/src/jepsen/tests/kafka.clj (jepsen-io/jepsen, commit c4c7473d): writes of
-transactions are never isolated, so that they interleave (`int-send-skip`) and depend on each other in cycles (`G0`); a
-consumer that subscribes may be rebalanced between two transactions, and go on anywhere (`poll-skip`,
+Jepsen has it in jepsen/src/jepsen/tests/kafka.clj, `allowed-error-types` (jepsen-io/jepsen, commit c4c7473d): writes
+of transactions are never isolated, so that they interleave (`int-send-skip`) and depend on each other in cycles (`G0`);
+a consumer that subscribes may be rebalanced between two transactions, and go on anywhere (`poll-skip`,
 `nonmonotonic-poll`). Within one transaction, and with keys that are assigned, it must read in order. What is not known
 of a history: whether its test built cycles of writes into `G1c` (`:ww-deps`), which Jepsen would allow then.
 """

@@ -193,14 +193,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     audit, complete = final_read(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    declared = subject.plan.declared if subject.plan else None
-    problems = (
-        *not_made(load),
-        *liveness.get("problems", ()),
-        *unguarded(history),
-        *not_replayed(history, declared),
-        *doubts_of_record(folder, subject, history),
-    )
+    problems = _problems(subject, folder, history, load)
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
@@ -235,6 +228,17 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         latency=_with_uncertainty(load["latency"], history),
         exposure=recorded_exposure(folder, subject),
         problems=problems,
+    )
+
+
+def _problems(subject: Subject, folder: Path, history: History, load: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what makes a run prove too little, besides its faults and its final read."""
+    return (
+        *not_made(load),
+        *subject.liveness.get("problems", ()),
+        *unguarded(history),
+        *not_replayed(history, subject.plan.declared if subject.plan else None),
+        *doubts_of_record(folder, subject, history),
     )
 
 
