@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.history.reading.reader import History, group_sizes, read_operations
 
 JEPSEN = "jepsen"
 """`from` in the scenario.yaml of an imported history."""
@@ -33,32 +34,39 @@ _FOLLOWING = ("sequence-jump", "late", *(f"{base}{order}" for base in ("G-single
 Jepsen does not build: its graph has no edges of reads that missed a write."""
 
 
-def allowed_of_jepsen(findings: pa.Table, operations: pa.Table) -> dict[str, Allowance]:
+def allowed_of_jepsen(findings: pa.Table, history: History) -> dict[str, Allowance]:
     """Return what Jepsen allows of the findings of a history that was imported from it.
 
     An anomaly is allowed only if each of its findings is.
 
     Args:
         findings: the findings of the history.
-        operations: its operations.
+        history: the history; its operations are read group by group, and only if consumers moved.
     """
-    return dict(_allowed(findings, operations))
+    return dict(_allowed(findings, history))
 
 
-def _allowed(findings: pa.Table, operations: pa.Table) -> Iterator[tuple[str, Allowance]]:
+def _allowed(findings: pa.Table, history: History) -> Iterator[tuple[str, Allowance]]:
     for name in _ISOLATION:
         yield name, Allowance(True, _WRITES)
     for name, details in _SPLIT.items():
         if _only(findings, name, details):
             yield name, Allowance(True, _WRITES)
-    if not pc.any(pc.equal(operations["f"].cast(pa.string()), "subscribe")).as_py():
-        return
     moved = [name for name, details in _MOVES.items() if _only(findings, name, details)]
+    if not moved or not _subscribes(history):
+        return
     for name in moved:
         yield name, Allowance(True, _REBALANCED)
     known = set(findings["anomaly"].cast(pa.string()).unique().to_pylist())
-    if moved and not (known & _MOVES.keys()) - set(moved):
+    if not (known & _MOVES.keys()) - set(moved):
         yield from ((name, Allowance(True, _REBALANCED)) for name in _FOLLOWING)
+
+
+def _subscribes(history: History) -> bool:
+    """Return whether any consumer subscribed, instead of being assigned its keys."""
+    path = history.folder / "operations.parquet"
+    groups = (read_operations(path, [group], ["f"])["f"] for group in range(len(group_sizes(path))))
+    return any(pc.any(pc.equal(f.cast(pa.string()), "subscribe")).as_py() for f in groups)
 
 
 def _only(findings: pa.Table, name: str, details: tuple[str, ...]) -> bool:

@@ -180,7 +180,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
 ) -> Verdict:
     guarantees = subject.guarantees(history.recorded_faults)
     if subject.origin == JEPSEN:
-        guarantees = allowed_of_jepsen(explained.findings, history.operations)
+        guarantees = allowed_of_jepsen(explained.findings, history)
     expect, liveness = subject.expect, subject.liveness
     anomalies = {
         name: _found(name, subject, history, explained, guarantees.get(name), counts.get(name, 0))
