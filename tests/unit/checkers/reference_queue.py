@@ -254,7 +254,8 @@ def done_ns(row: Row) -> int:
 
 
 def is_ender(row: Row) -> bool:
-    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] != "ok")
+    late = row["f"] in ("ack", "nack", "reject") and row["outcome"] == "fail"
+    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] != "ok" and not late)
 
 
 def this(row: Row, **more: Any) -> Row:

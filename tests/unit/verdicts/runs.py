@@ -158,6 +158,12 @@ class StoryRun:
 
     def judged(self, load_end: float, per_second: float | None = None, clients: int = 1) -> Verdict:
         """Return the verdict on what happened."""
+        self.ended(load_end, per_second, clients)
+        finish(self.folder)
+        return check_run(self.folder)
+
+    def ended(self, load_end: float, per_second: float | None = None, clients: int = 1) -> None:
+        """All logs were closed, and nothing is made of them yet."""
         self._faults.close()
         self._placed.close()
         for log in self._clients.values():
@@ -166,8 +172,6 @@ class StoryRun:
         told: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
         more = {"crashed": [], "load_start_ns": 0, "problems": [], "load": {**load, "backlog": None}}
         store.write_json(self.folder / store.RECOVERY, told | more)
-        finish(self.folder)
-        return check_run(self.folder)
 
 
 TASKS = "queue-0"
