@@ -33,6 +33,7 @@ from checkers.delivery.membership import (
     pauses_ns,
     seeks_ns,
 )
+from checkers.subscription.handover import PASSED_OVER, passed_over_cases
 
 COMMIT_REGRESSION = Anomaly(
     "commit-regression",
@@ -68,6 +69,7 @@ COMMIT_BEYOND = Anomaly(
     "a group committed past a message that no member had received: a restart loses it",
     IN_LOGS,
     about=About.READING,
+    implies=("passed-over",),
     shared=True,
 )
 
@@ -294,7 +296,7 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
 class GroupChecker:
     """Detects the anomalies of consumer groups in one partition; a `Checker`."""
 
-    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, REPROCESSED, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
+    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, PASSED_OVER, REPROCESSED, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
     models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
@@ -305,12 +307,16 @@ class GroupChecker:
         membership = Membership.of(part.observations, operations, view.operations)
         found = [no_findings()]
         of_groups = [membership.members(group, view.operations) for group in range(len(membership.groups))]
+        everybody = np.concatenate([np.zeros(0, np.int64), *of_groups])
         for group, members in enumerate(of_groups):
             commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
             ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
             found += [
                 regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
                 beyond_cases(view, commits, members),
+                passed_over_cases(
+                    view, operations, members, everybody, commits_told=bool(membership.commits_told[group])
+                ),
                 reprocessed_cases(view, members),
                 double_cases(view, ownerships),
             ]
