@@ -126,10 +126,12 @@ class QueueView:
         chosen, operation = chosen[done], operation[done]
         return Settles(self.ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
 
-    @property
+    @cached_property
     def settled_by_receipt(self) -> bool:
-        """Whether no settlement was recorded at all: whoever receives a message has settled it."""
-        return not self._settling.size
+        """Whether whoever receives a message has settled it: nobody settled anything, and all that was received was
+        polled. What a `receive` is given must be settled, even if nobody ever does."""
+        log = self.log
+        return not self._settling.size and not log.operations.takes[log.receives.operation].any()
 
     @cached_property
     def acked(self) -> Flags:
