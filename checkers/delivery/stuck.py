@@ -20,7 +20,7 @@ from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part, Setting
 from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of
 from checkers.arrays.findings import findings_of, merged
-from checkers.arrays.models import DELIVERED
+from checkers.arrays.models import DELIVERED, FEEDS
 from checkers.arrays.rows import Operations
 from checkers.arrays.view import LogView
 from checkers.delivery.deliveries import ENDING, Subscription, last_ns
@@ -34,7 +34,7 @@ _PAUSE_NS = 30_000_000_000
 STUCK = Anomaly(
     "stuck",
     "nothing was delivered to a connected client for longer than the bound, although messages were waiting for it",
-    DELIVERED,
+    (*DELIVERED, *FEEDS),
     about=About.READING,
     shared=True,
 )
