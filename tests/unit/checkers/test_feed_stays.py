@@ -38,12 +38,6 @@ def test_what_never_comes_is_lost_and_nobody_is_stuck() -> None:
 
 
 REASONS = ("nothing was sent", "it was not subscribed", "a fault held", "it is another subscriber's")
-    "nothing was sent",
-    "it asked no more",
-    "it was not subscribed",
-    "a fault held",
-    "it is another subscriber's",
-)
 
 
 @pytest.mark.parametrize("why", REASONS)
