@@ -52,6 +52,6 @@ class PubSubChecker(SettlesPhantoms):
                 alarm_cases(view),
                 ownership_cases(view),
                 over_cases(view),
-                stuck_cases(view),
+                stuck_cases(part),
             ]
         )

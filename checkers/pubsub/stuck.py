@@ -14,11 +14,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, integers, is_one_of
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged
+from checkers.delivery.hindrances import Span, concerned, hindering
 from checkers.delivery.origin import MISROUTED
-from checkers.delivery.stuck import STUCK, Span, asked, silences
+from checkers.delivery.stuck import STUCK, asked, silences
 from checkers.pubsub.loss import out_of_reach
 from checkers.pubsub.view import FeedView, Stay
 
@@ -26,16 +28,19 @@ OVER_DETAILS = ("delivered after a confirmed unsubscribe",)
 _NEVER_NS = np.iinfo(np.int64).max
 
 
-def stuck_cases(view: FeedView) -> pa.Table:
+def stuck_cases(part: Part) -> pa.Table:
     """Find times, longer than the bound, in which a subscriber asked and was given nothing, although a message waited.
 
     Evidence: `op` subscribed; `other_op` had sent `value`, which was waiting when the bound ended, at `at_ns`.
     """
+    view = part.view(FeedView)
     log = view.log
+    there = log.operations.process[np.concatenate([log.sends.operation, log.receives.operation])]
+    faults = hindering(log.setting, concerned(part.operations, log, np.unique(there).tolist()))
     found = []
     for stay in view.single:
         own = log.operations.process[log.receives.operation] == log.operations.process[stay.row]
-        spans = [*silences(log.setting, log.receives.received_ns[own], stay.from_ns, stay.until_ns)]
+        spans = [*silences(log.setting, faults, log.receives.received_ns[own], stay.from_ns, stay.until_ns)]
         if spans:
             found.append(_unread(view, stay, spans))
     return merged(found)

@@ -77,6 +77,7 @@ class QueueView:
     Attributes:
         log: sends and receives, with ids of values.
         observations: schema `OBSERVATIONS`.
+        operations: schema `OPERATIONS`.
     """
 
     def __init__(self, part: Part) -> None:
@@ -84,7 +85,7 @@ class QueueView:
         self.log = part.view(LogView)
         self.observations = part.observations
         self._messages = part.messages
-        self._operations = part.operations
+        self.operations = part.operations
 
     @cached_property
     def drained(self) -> bool:
@@ -222,7 +223,7 @@ class QueueView:
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of consumers."""
-        return Sessions.of(self._operations, self.log.operations)
+        return Sessions.of(self.operations, self.log.operations)
 
     @cached_property
     def first(self) -> Flags:
