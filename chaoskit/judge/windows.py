@@ -8,8 +8,9 @@ them somewhere. Where nobody recorded who stored a partition, no fault is elsewh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FaultWindow
@@ -18,6 +19,7 @@ from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.vocabulary import Place
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
+from chaoskit.history.reading.reader import History
 
 
 def windows(
@@ -42,6 +44,22 @@ def windows(
         )
         for place in places
     }
+
+
+def faced(history: History, bound_ns: int) -> tuple[FaultWindow, ...]:
+    """Return the faults of a run, none of them elsewhere."""
+    nowhere: Place = ("", 0)
+    return windows(history.recorded_faults, history.placements, [nowhere], bound_ns)[nowhere]
+
+
+def paused(liveness: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return when all consumers were told to pause, given recovery.json, ns since the start of the run; None: never."""
+    load = liveness.get("load") or {}
+    backlog = load.get("backlog")
+    if not backlog:
+        return None
+    resumed_ns = backlog["resumed_ns"]
+    return backlog["paused_ns"], load["end_ns"] if resumed_ns is None else resumed_ns
 
 
 def _kind(fault: Fault) -> Nemesis | None:

@@ -111,8 +111,8 @@ class CrashPoint:
 
     @property
     def verdict(self) -> str:
-        """Whether the system started without a disallowed loss; whatever the guarantees allow, it must not lose what all
-        replicas had flushed."""
+        """Whether the system started without a loss that is not allowed. Whatever the guarantees say, it must not lose
+        what all replicas had flushed."""
         if self.started is None:
             return UNKNOWN
         return VALID if self.started and (not self.lost or (self.allowed and not self.thrown_away)) else INVALID
