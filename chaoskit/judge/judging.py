@@ -52,6 +52,7 @@ from chaoskit.judge.replays import not_replayed
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
+from chaoskit.judge.windows import faced, paused
 
 EXAMPLES_MAX = 5
 _PARTLY = "a fault explains it only if it was written at one of the times at which it may have been"
@@ -113,7 +114,8 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
     told = found.told({place: history.audit(*place) for place in subject.partitions})
     sure = _sure(subject, history, told)
-    subject = replace(subject, liveness=_with_problems(subject.liveness, told.doubts))
+    unlooked = found.unlooked(timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns)
+    subject = replace(subject, liveness=_with_problems(subject.liveness, (*told.doubts, *unlooked)))
     return judge(folder, subject, history, sure, load, Several(told.count, lambda judged: found.expanded(judged, told)))
 
 

@@ -35,7 +35,7 @@ class Queues:
         self.drained = audit is not None and audit.complete
         self.audits = [row for row in self.operations if row["f"] == "audit"]
         settling = [row for row in self.told if row["kind"] in ("acked", "nacked", "rejected")]
-        self.settled_by_receipt = not settling
+        self.settled_by_receipt = not settling and not any(row["f"] == "receive" for row in self.all)
         self.settles = [row for row in settling if row["outcome"] != "fail"]
         known = {row["value"] for row in (*self.sends, *self.receives)}
         self.settles_known = [row for row in self.settles if row["value"] in known]

@@ -140,11 +140,18 @@ class StoryRun:
         self._faults.record({**row, **{name: int(at * SECOND) for name, at in times.items()}, "evidence": "seen"})
         self._count += 1
 
-    def led(self, by: str, at: float = 0.0, topics: Sequence[str] = ("log-0",)) -> None:
-        """A host led every partition from then on; all three stored it."""
+    def led(
+        self,
+        by: str,
+        at: float = 0.0,
+        topics: Sequence[str] = ("log-0",),
+        holders: Sequence[str] = ("n1", "n2", "n3"),
+        partitions: Sequence[int] | None = None,
+    ) -> None:
+        """A host led every partition, or these, from then on; all three, or these, stored it."""
         for topic in topics:
-            for number in range(self.partitions):
-                standing = Standing(int(at * SECOND), by, frozenset(["n1", "n2", "n3"]))
+            for number in range(self.partitions) if partitions is None else partitions:
+                standing = Standing(int(at * SECOND), by, frozenset(holders))
                 self._placed.record((topic, number), standing)
 
     def on_drivers(self, clients: Mapping[str, str], error_ms: float, until: int) -> None:
