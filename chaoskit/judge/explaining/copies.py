@@ -462,12 +462,18 @@ class _Partition:
                 effect
                 for effect in self._record.effects
                 if effect.acts & _DISTURBS
+                and not _too_short(effect)
                 and effect.on_hosts
                 and (effect.on_links or {former, leader} & set(effect.targets))
                 and effect.start_ns - CLOCKS_NS <= at_ns
                 and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= since_ns)
             ]
         )
+
+
+def _too_short(effect: Effect) -> bool:
+    """Return whether a fault only made packets late, by less than the record can tell."""
+    return effect.acts & _DISTURBS == Act.DELAYS and effect.late_ns < CLOCKS_NS
 
 
 def _s(at_ns: int) -> str:

@@ -210,11 +210,11 @@ def test_a_jump_over_messages_has_the_cause_of_what_was_found_of_them() -> None:
 def test_a_known_issue_is_the_last_resort() -> None:
     """A rule that allows comes before a defect that only explains."""
     found = system("pulsar", "system").guarantees
-    known = [rule.id for rule in found.rules if rule.known and {"lost", "lost-entry", "truncated"} & set(rule.allows)]
-
-    assert known
     attribution = Attribution(found, anomalies(), Record(declared(), [], placed()))
-    assert [rule.id for rule in attribution._rules("lost")][-len(known) :] == known
+    known = [bool(rule.known) for rule in attribution._rules("lost")]
+
+    assert any(known)
+    assert known == sorted(known)
 
 
 def test_a_measurement_needs_no_cause() -> None:
@@ -249,9 +249,8 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], str, list[float], str]:
 
 def _harmed(faults: Sequence[Effect], leader: str, acked_s: float) -> bool:
     """Whether something was done to what a leader had, after it had it."""
-    return any(
-        leader in fault.targets and fault.damage and (fault.done_ns or 0) >= acked_s * SECOND for fault in faults
-    )
+    harming = [fault for fault in faults if fault.damage and leader in fault.targets]
+    return any((fault.done_ns or 0) >= acked_s * SECOND for fault in harming)
 
 
 @examples(fast=300, nightly=10_000)
