@@ -112,6 +112,22 @@ class Digested:
             tuple(self._doubts(audits)),
         )
 
+    def kept_blocks(self, route: int) -> tuple[Ints, Ints]:
+        """Return of each block of a route of which something is still there when its last message was acknowledged, and
+        from which position on they were."""
+        kept = self._union("received", True)
+        here = self._acked[self._routes.of(self._routes.values(self._acked[:, blocks.LOW])) == route]
+        ends = kept.count_below(here[:, blocks.HIGH] + 1) - kept.count_below(here[:, blocks.LOW])
+        here = here[ends > 0]
+        return here[:, blocks.DONE_LAST] - self._origin_ns, here[:, blocks.LOWEST]
+
+    def highest(self, values: Ints) -> dict[int, int]:
+        """Return up to which position the block of each message was; without those of which that is not known."""
+        places = self._routes.places(values)
+        rows = blocks.of_places(self._acked, places)
+        known = (rows >= 0) & self._acked_places.has(places)
+        return dict(zip(values[known].tolist(), self._acked[rows[known], blocks.HIGHEST].tolist(), strict=True))
+
     def expanded(self, judged: pa.Table, told: Told) -> pa.Table:
         """Return findings with a row for each message, at most 100,000 of each anomaly.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from chaoskit.base.quantities import HOUR
-from chaoskit.contract.guarantee import Effect
+from chaoskit.base.quantities import HOUR, SECOND
+from chaoskit.contract.act import Act
+from chaoskit.contract.guarantee import Damage, Effect
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import validated
 from chaoskit.history.format.fault import Fault
@@ -50,3 +52,33 @@ def _effect(fault: Fault) -> Effect:
         done_ns=fault.healed_ns if kind.damages_until_healed else fault.effective_ns or fault.healed_ns,
         only_since_start=kind.damages_until_healed,
     )
+
+
+NO_FAULT = -1
+"""The number of an effect that is no fault of the run."""
+
+_NOTICED_NS = 3 * SECOND
+"""How long before a service was found to have exited it may have, and how long after it may take to be back."""
+
+
+def exits(crashed: Iterable[Mapping[str, Any]]) -> list[Effect]:
+    """Return services that exited by themselves, which is judged apart, as what happened to their hosts' processes.
+
+    Args:
+        crashed: the crashes, as in recovery.json.
+    """
+    return [
+        Effect(
+            kind=f"exit of {crash['service']}",
+            targets=(crash["host"],),
+            on_hosts=True,
+            damage=Damage.NONE,
+            start_ns=crash["at_ns"] - _NOTICED_NS,
+            healed_ns=crash["at_ns"] + _NOTICED_NS,
+            number=NO_FAULT,
+            abrupt=True,
+            acts=Act.ENDS,
+            done_ns=crash["at_ns"],
+        )
+        for crash in crashed
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.traits import Group, Routed
 from chaoskit.history.compacting.drivers import apart_ns
@@ -37,7 +36,7 @@ from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
-from chaoskit.judge.digested import Digested, Told
+from chaoskit.judge.digested import Digested
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
@@ -49,32 +48,19 @@ from chaoskit.judge.missing import doubts_of_record, require_messages
 from chaoskit.judge.models import unguarded
 from chaoskit.judge.readers import readers_of
 from chaoskit.judge.replays import not_replayed
+from chaoskit.judge.several import Several, digest_of, sure_of
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 from chaoskit.judge.windows import faced, paused
 
 EXAMPLES_MAX = 5
-_PARTLY = "a fault explains it only if it was written at one of the times at which it may have been"
 
 _LOOKED_AT = 100_000
 """Number of operations in which the commonest error is looked for."""
 
 _NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed", "answered")
 """Keys of recovery.json that verdict.json has elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Several:
-    """Findings of which a row stands for several messages.
-
-    Attributes:
-        messages: for how many each row stands.
-        expanded: returns judged findings with a row for each message.
-    """
-
-    messages: Ints
-    expanded: Callable[[pa.Table], pa.Table]
 
 
 def check_run(folder: Path) -> Verdict:
@@ -113,27 +99,12 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     timing = Timing(found.load(load_of(folder)), faults)
     load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
     told = found.told({place: history.audit(*place) for place in subject.partitions})
-    sure = _sure(subject, history, told)
+    digest = digest_of(found, told, routed.places)
+    sure = sure_of(subject, history, told, digest)
     unlooked = found.unlooked(timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns)
     subject = replace(subject, liveness=_with_problems(subject.liveness, (*told.doubts, *unlooked)))
-    return judge(folder, subject, history, sure, load, Several(told.count, lambda judged: found.expanded(judged, told)))
-
-
-def _sure(subject: Subject, history: History, told: Told) -> pa.Table:
-    """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    one = np.ones(told.findings.num_rows, np.int64)
-    narrow, wide = (
-        subject.explain(each, history, history.placements, one).findings["rule"]
-        for each in (told.findings, told.widest)
-    )
-    open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
-    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
-    details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
-    findings = told.findings
-    for name, column in (("anomaly", names), ("detail", details)):
-        index = findings.schema.get_field_index(name)
-        findings = findings.set_column(index, findings.schema.field(index), column.dictionary_encode())
-    return findings
+    several = Several(told.count, lambda judged: found.expanded(judged, told), digest)
+    return judge(folder, subject, history, sure, load, several)
 
 
 def _with_problems(liveness: Mapping[str, Any], doubts: Sequence[str]) -> dict[str, Any]:
@@ -162,7 +133,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
     findings = with_crashes(findings, crashed)
     messages = None if several is None else np.append(several.messages, np.ones(len(crashed), np.int64))
-    explained = subject.explain(findings, history, placements, messages)
+    explained = subject.explain(findings, history, placements, messages, several.digest if several else None)
     counts = _counted(explained.findings, messages)
     if several is not None:
         explained = replace(explained, findings=several.expanded(explained.findings))

@@ -27,9 +27,9 @@ from chaoskit.contract.system import Imposing, Positions
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.effects import effects
+from chaoskit.judge.effects import effects, exits
 from chaoskit.judge.explaining.attribution import Attribution, Explained, unexplained
-from chaoskit.judge.explaining.record import Record
+from chaoskit.judge.explaining.record import Digest, Record
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
 from chaoskit.scenario.model import parse_scenario
@@ -108,6 +108,7 @@ class Subject:
         history: History,
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
+        digest: Digest | None = None,
     ) -> Explained:
         """Return findings with the rules and the faults that explain them.
 
@@ -115,7 +116,8 @@ class Subject:
             findings: schema `FINDINGS`.
             history: the history of the run.
             placements: where partitions, and services, were.
-            messages: for how many messages each row stands; None: one, and the history has them one by one.
+            messages: for how many messages each row stands; None: one.
+            digest: what is known of the messages if the history does not have them one by one.
         """
         if self.plan is None:
             return unexplained(findings)
@@ -124,11 +126,12 @@ class Subject:
         names = plan.host_names
         record = Record(
             plan.declared,
-            effects(history.recorded_faults),
+            [*effects(history.recorded_faults), *exits(self.liveness.get("crashed", ()))],
             placements,
-            history if messages is None else None,
+            history if digest is None else None,
             names[: len(names) - seats] if seats else names,
             names[len(names) - seats :] if seats else (),
+            digest=digest,
         )
         return Attribution(plan.system.guarantees, installed.anomalies(), record).explain(findings, messages)
 

@@ -215,7 +215,7 @@ def derive(causes: Sequence[tuple[Cause | None, int]], promise: Allowance | None
 
 def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
     """Return a cause as in verdict.json."""
-    faults = cause.story.faults
+    faults = [fault for fault in cause.story.faults if fault.number >= 0]
     return {
         "rule": cause.rule.id,
         "fault": faults[0].number if faults else None,
@@ -225,7 +225,8 @@ def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
         "known": cause.rule.known,
         "faults": [fault.number for fault in faults],
         "what": ", ".join(
-            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s" for fault in faults
+            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s"
+            for fault in cause.story.faults
         ),
         "count": count,
     }

@@ -16,13 +16,10 @@ from chaoskit.contract.traits import Group, Queueing
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
-from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
-from clusters.rocketmq.queues import FIFO
+from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings
 from clusters.rocketmq.settings import RocketOptions
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
-
-_RETRIES = 2
-"""Default of `retryTimesWhenSendAsyncFailed` and `retryTimesWhenSendFailed`."""
+from clusters.rocketmq.ways import in_order, retried, way
 
 _GIVES_UP_SLAVES = (5, 4)
 """First release whose `AutoSwitchHAService.removeConnection` changes the set in use; before, the former set counted
@@ -138,19 +135,6 @@ def _gives_up_slaves(declared: Declared) -> Sequence[Mechanism]:
     return _alone(declared, why)
 
 
-def way(declared: Declared) -> str:
-    """Return how the producers of the workload send."""
-    queueing = declared.get(Queueing)
-    if queueing is None:
-        return way_of(declared.producer)
-    return way_to_queues(declared.producer, ordered=_in_order(declared), confirms=queueing.confirms)
-
-
-def _in_order(declared: Declared) -> bool:
-    """Return whether the workload's queues keep the order of each producer's messages."""
-    return any(topic.kind == FIFO for topic in declared.topics)
-
-
 def _oneway(declared: Declared) -> Sequence[Mechanism]:
     if way(declared) != ONEWAY:
         return ()
@@ -167,23 +151,8 @@ def _not_in_order(declared: Declared) -> Sequence[Mechanism]:
     return (Choice(why=why),)
 
 
-def _retried(declared: Declared) -> tuple[int, str]:
-    """Return how often the client sends a message again by itself, and the setting that says so.
-
-    Where it waits for the answer, only if it chooses the queue (`DefaultMQProducerImpl.sendDefaultImpl`).
-    """
-    if declared.options.clients == "python":
-        return _RETRIES, "Producer.DEFAULT_MAX_SEND_ATTEMPTS"
-    chosen = way(declared)
-    to_any_queue = declared.get(Queueing) is not None and not _in_order(declared)
-    if chosen == ONEWAY or (chosen != ASYNC and not to_any_queue):
-        return 0, ""
-    name = "retryTimesWhenSendAsyncFailed" if chosen == ASYNC else "retryTimesWhenSendFailed"
-    return int(setting(producer_settings(declared.producer), name, _RETRIES)), name
-
-
 def _retries(declared: Declared) -> Sequence[Mechanism]:
-    again, name = _retried(declared)
+    again, name = retried(declared)
     if not again:
         return ()
     why = (
@@ -205,7 +174,7 @@ def _counted_twice(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _any_order(declared: Declared) -> Sequence[Mechanism]:
-    if not _queues(declared) or _in_order(declared):
+    if not _queues(declared) or in_order(declared):
         return ()
     return (Choice(why="type: normal: messages are spread over the queues of a topic, and popped from all of them"),)
 
@@ -369,7 +338,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
     return {
         **dict.fromkeys(kept_names, kept),
         **dict.fromkeys(("reordered", "order-violation"), ordered),
-        "duplicate": _SENT_ONCE if _retried(declared)[0] else "a send to a chosen queue is made once",
+        "duplicate": _SENT_ONCE if retried(declared)[0] else "a send to a chosen queue is made once",
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
         "expired": "fileReservedTime keeps messages for longer than the run",
         "phantom": "only messages that were sent can be read",

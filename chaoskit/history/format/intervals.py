@@ -33,6 +33,16 @@ class Intervals:
         found: npt.NDArray[np.bool_] = (at >= 0) & (values < self.ends[np.maximum(at, 0)])
         return found
 
+    def count_below(self, values: Ints) -> Ints:
+        """Return for each value how many smaller ones the intervals have."""
+        if not self.starts.size:
+            return np.zeros(values.size, np.int64)
+        before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
+        at = np.searchsorted(self.starts, values, side="left")
+        inside = np.minimum(values, self.ends[np.maximum(at - 1, 0)]) - self.starts[np.maximum(at - 1, 0)]
+        count: Ints = np.where(at > 0, before[np.maximum(at - 1, 0)] + inside, 0)
+        return count
+
     def add(self, values: Ints) -> None:
         """Add values, which may be in the set."""
         fresh = values if np.all(values[1:] > values[:-1]) else np.sort(values, kind="stable")

@@ -186,7 +186,8 @@ def derive(record: Record, mechanism: Mechanism, cases: Cases) -> Derived:
 
 
 def _first_fault(cause: Cause | None) -> int | None:
-    return cause.story.faults[0].number if cause and cause.story.faults else None
+    faults = [fault.number for fault in cause.story.faults if fault.number >= 0] if cause else []
+    return faults[0] if faults else None
 
 
 def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:

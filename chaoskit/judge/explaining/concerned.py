@@ -25,9 +25,9 @@ def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
 
 
 def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
-    """Return when a client was back after an interruption: when it next received something."""
+    """Return when a client was back after an interruption of its own: when it next received something."""
     receipts = record.receipts(place).get(client)
-    if receipts is None or each.until_ns == FOREVER:
+    if receipts is None or each.until_ns == FOREVER or each.effect.on_hosts:
         return each.until_ns
     later = receipts.at_ns[receipts.at_ns >= each.until_ns]
     return int(later.min()) if later.size else each.until_ns

@@ -19,40 +19,24 @@ from itertools import pairwise
 import numpy as np
 
 from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Damage, Effect
-from chaoskit.contract.mechanism import WRITTEN_BACK_NS, Copies, Elects, Required
+from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined
-from chaoskit.judge.explaining.links import UNAWARE_NS, reigns
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
+from chaoskit.judge.explaining.links import reigns
+from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Digest, Flags, Ints, Record
 
+_AWAY = Act.ENDS | Act.SILENCES | Act.CUTS
+"""What keeps a host from taking part."""
+
+_NOTHING = np.zeros(0, np.int64)
 _UNKNOWN = "?"
 """A host that must have had a message, of which the record does not say which it was."""
 
 _NOT_PLACED = "nobody recorded where the partition was stored"
-_DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
-"""What may make a follower lag, or an election happen."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Harm:
-    """A damage of one host's copies, ns since the start of the run.
-
-    Attributes:
-        host: the host.
-        effect: the fault.
-        since_ns: what was written before this is not taken.
-        until_ns: what was written until then may be taken.
-        back_ns: from when on the host may have copies again.
-    """
-
-    host: str
-    effect: Effect
-    since_ns: int
-    until_ns: int
-    back_ns: int
 
 
 @dataclass(slots=True)
@@ -60,7 +44,7 @@ class _Copy:
     """What became of the copy on one host: by which damage it is gone, and since when it had been there."""
 
     since_ns: int
-    gone: _Harm | None = None
+    gone: Harm | None = None
     left: bool = False
 
 
@@ -71,10 +55,12 @@ class _Fate:
     Attributes:
         story: what happened.
         begun_ns: when the first cause of it began: what a log had from before that is there.
+        stale: whether a former leader acknowledged them: what its successor has is at their positions.
     """
 
     story: Story
     begun_ns: int
+    stale: bool = False
 
 
 @dataclass(slots=True)
@@ -106,17 +92,19 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
                 if cases.reading:
                     held = held[cases.at_ns[held] >= fate.begun_ns - CLOCKS_NS]
                 derived.tell(held, fate.story)
-        unknown = rows[~cases.message.known[rows]]
-        if unknown.size and cases.reading:
-            _tell_by_time(derived, partition, cases, unknown)
+        if cases.reading:
+            # What a reader experienced may follow from the loss of other messages of its partition.
+            follows = derived.story_of[rows] == NONE
+            follows &= ~cases.message.known[rows] | (record.gone.get(place, _NOTHING).size > 0)
+            _tell_by_time(derived, partition, cases, rows[follows])
     return derived
 
 
 def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: Ints) -> None:
     """Tell findings that name no message by the losses of their partition that they may have noticed."""
     for fate in partition.all_fates():
-        since_ns = cases.since_ns[rows]
-        held = (cases.at_ns[rows] >= fate.begun_ns - CLOCKS_NS) & ((since_ns == NEVER) | (since_ns <= _over(fate)))
+        since_ns = np.where(cases.since_ns[rows] != NEVER, cases.since_ns[rows], cases.message.written_ns[rows])
+        held = (cases.at_ns[rows] >= fate.begun_ns - CLOCKS_NS) & (since_ns <= _over(fate))
         derived.tell(rows[held], fate.story)
 
 
@@ -127,15 +115,31 @@ def _over(fate: _Fate) -> int:
 
 def _at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate: _Fate) -> Flags:
     """Return which messages had no later one in the log before the loss that is still there."""
+    if record.digest is not None:
+        return _at_the_end_of_blocks(record.digest, place, message.value[rows], fate)
     sends = record.sends(place)
     every: Flags = np.ones(rows.size, np.bool_)
     if sends is None or not sends.value.size:
         return every
     gone = np.isin(sends.value, record.gone.get(place, message.value[rows]))
-    kept = sends.acked & ~gone & (sends.position != NONE) & (sends.end_ns < fate.begun_ns - CLOCKS_NS)
-    last = int(sends.position[kept].max(initial=NONE))
+    kept = sends.acked & ~gone & (sends.position != NONE)
     at = sends.rows_of(message.value[rows])
     position = np.where(at == NONE, NONE, sends.position[at])
+    if fate.stale:
+        there = sends.position[kept]
+        replaced: Flags = (position == NONE) | np.isin(position, there) | (position > there.max(initial=NONE))
+        return replaced
+    last = int(sends.position[kept & (sends.end_ns < fate.begun_ns - CLOCKS_NS)].max(initial=NONE))
+    ends: Flags = (position == NONE) | (position > last)
+    return ends
+
+
+def _at_the_end_of_blocks(digest: Digest, place: Place, values: Ints, fate: _Fate) -> Flags:
+    """Return the same of messages of which blocks are known: one of the same block is no later one."""
+    done_ns, lowest = digest.kept.get(place, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    last = int(lowest[done_ns < fate.begun_ns - CLOCKS_NS].max(initial=NONE))
+    known = digest.positions.get(place, {})
+    position = np.array([known.get(value, NONE) for value in values.tolist()], np.int64)
     ends: Flags = (position == NONE) | (position > last)
     return ends
 
@@ -148,7 +152,7 @@ class _Partition:
         self._record = record
         self._place = place
         self._standings = self._looked_at(record, place)
-        self._harms = sorted(self._find_harms(), key=lambda harm: harm.until_ns)
+        self._harms = harms_of(record, mechanism, place)
 
     @property
     def known(self) -> bool:
@@ -195,35 +199,6 @@ class _Partition:
         for effect in self._record.effects:
             yield from (effect.start_ns, *(() if effect.healed_ns is None else (effect.healed_ns,)))
 
-    def _find_harms(self) -> Iterator[_Harm]:
-        restarts = [effect for effect in self._record.effects if effect.acts & Act.ENDS]
-        for effect in self._record.effects:
-            if not effect.on_hosts or (effect.partitions and not self._concerned(effect)):
-                continue
-            taken = effect.damage & self._mechanism.takes
-            ended = self._mechanism.in_process and effect.acts & (Act.ENDS | Act.STOPS)
-            if not taken and not ended:
-                continue
-            back_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-            done_ns = back_ns if effect.done_ns is None else effect.done_ns
-            lasting = bool(taken & (Damage.DESTROYS | Damage.CORRUPTS)) or bool(ended)
-            since_ns = NEVER if lasting and not effect.only_since_start else effect.start_ns - WRITTEN_BACK_NS
-            for host in effect.targets:
-                yield _Harm(host, effect, since_ns, done_ns, back_ns)
-                if effect.damage & Damage.CORRUPTS and taken:
-                    # What was written behind the damaged place goes when the host recovers its files.
-                    for restart in restarts:
-                        if host in restart.targets and restart.start_ns > done_ns:
-                            again_ns = FOREVER if restart.healed_ns is None else restart.healed_ns
-                            yield _Harm(host, restart, NEVER, restart.done_ns or restart.start_ns, again_ns)
-
-    def _concerned(self, effect: Effect) -> bool:
-        """Return whether a fault that damaged some partitions only damaged this one, or state that is stored apart."""
-        if self._mechanism.anywhere:
-            own = {topic.name for topic in self._record.declared.topics}
-            return any(topic not in own for topic, _ in effect.partitions)
-        return self._place in effect.partitions
-
     def _at(self, at_ns: int) -> Standing:
         known = [standing for standing in self._standings if standing.at_ns <= at_ns]
         return known[-1] if known else self._standings[0]
@@ -233,8 +208,8 @@ class _Partition:
         now, soon = self._at(acked_ns), self._at(acked_ns + LOOK_NS)
         required = self._mechanism.required
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
-            return frozenset(servers) - self._away(acked_ns)
-        there = now.holders - self._ended(acked_ns)
+            return frozenset(servers) - hosts_under(self._record.effects, _AWAY, acked_ns, acked_ns - 1, proved=True)
+        there = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, acked_ns - 1, proved=True)
         if required is Required.LEADER:
             return frozenset({now.leader or soon.leader}) - {""}
         if required is Required.IN_SYNC and now.in_sync is not None:
@@ -244,30 +219,6 @@ class _Partition:
                     return likely & there
             return frozenset({_UNKNOWN})
         return there or now.holders
-
-    def _ended(self, at_ns: int) -> set[str]:
-        """Return the hosts whose processes had ended then, as was proved: they do not have what came later."""
-        return {
-            host
-            for effect in self._record.effects
-            if effect.acts & Act.ENDS
-            and effect.on_hosts
-            and (effect.done_ns or effect.start_ns) < at_ns
-            and (effect.healed_ns is None or at_ns <= effect.healed_ns)
-            for host in effect.targets
-        }
-
-    def _away(self, at_ns: int) -> set[str]:
-        """Return the hosts that were away then, and had not the time to catch up since."""
-        absent = Act.ENDS | Act.SILENCES | Act.CUTS
-        return {
-            host
-            for effect in self._record.effects
-            if effect.acts & absent
-            and (effect.done_ns or effect.start_ns) < at_ns
-            and (effect.healed_ns is None or at_ns <= effect.healed_ns)
-            for host in effect.targets
-        }
 
     def _fate(self, acked_ns: int) -> _Fate | None:
         """Return how messages went that were acknowledged then; None if a copy should be there."""
@@ -296,16 +247,16 @@ class _Partition:
         for former, following in pairwise(sites):
             replaced_ns = following.from_ns + LOOK_NS
             if replaced_ns <= acked_ns <= former.to_ns:
-                causes = self._causes(former.name, former.name, replaced_ns, acked_ns)
+                causes = self._causes({former.name}, replaced_ns, acked_ns)
                 words = f"{former.name} did not know that {following.name} had become leader at {_s(replaced_ns)}"
-                return _Fate(Story(words, causes), replaced_ns) if causes else None
+                return _Fate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
 
-    def _events(self, acked_ns: int) -> list[tuple[int, _Harm | None, Standing | None]]:
+    def _events(self, acked_ns: int) -> list[tuple[int, Harm | None, Standing | None]]:
         """Return what happened after a message was acknowledged, in order of time; with the times at which hosts that
         count as in sync must have it."""
         lag_ns = self._mechanism.lag_ns
-        events: list[tuple[int, _Harm | None, Standing | None]] = [
+        events: list[tuple[int, Harm | None, Standing | None]] = [
             (harm.until_ns, harm, None) for harm in self._harms if harm.until_ns >= acked_ns
         ]
         events += [(standing.at_ns, None, standing) for standing in self._standings if standing.at_ns > acked_ns]
@@ -315,7 +266,7 @@ class _Partition:
             events += [(at_ns, None, None) for at_ns in (acked_ns + lag_ns, *(each + LOOK_NS for each in back))]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
 
-    def _damaged(self, state: _State, harm: _Harm, acked_ns: int) -> _Fate | None:
+    def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> _Fate | None:
         copy = state.copies.get(harm.host)
         if copy is None or copy.gone is not None or max(copy.since_ns, acked_ns) < harm.since_ns:
             return None
@@ -409,7 +360,7 @@ class _Partition:
             return None
         if kind in (Elects.DAMAGED, Elects.OUT_OF_SYNC) and not self._nobody_else(state, leader, at_ns):
             return None
-        causes = self._causes(state.leader, leader, at_ns, acked_ns)
+        causes = self._causes({state.leader, leader}, at_ns, acked_ns)
         if copy is not None and copy.gone is not None:
             causes = joined([*causes, copy.gone.effect])
         if not causes:
@@ -421,59 +372,21 @@ class _Partition:
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became
         leader that is not, or that had lost its copies."""
-        copy, standing = state.copies.get(leader), state.before
-        since_ns = at_ns - LOOK_NS
+        copy, standing, since_ns = state.copies.get(leader), state.before, at_ns - LOOK_NS
         if copy is not None and copy.gone is not None:
             since_ns = min(since_ns, copy.gone.effect.start_ns)
             standing = self._at(copy.gone.effect.start_ns)
         every = standing.in_sync is None or self._mechanism.alone
         others = (standing.holders if every else standing.in_sync or frozenset()) - {leader}
-        absent = Act.ENDS | Act.STOPS | Act.SILENCES | Act.CUTS
-        away = {
-            host
-            for effect in self._record.effects
-            if effect.acts & absent
-            and effect.start_ns <= at_ns
-            and (effect.healed_ns is None or effect.healed_ns >= since_ns)
-            for host in effect.targets
-        }
-        return others <= away
+        return others <= hosts_under(self._record.effects, _AWAY | Act.STOPS, since_ns, at_ns)
 
     def _enough_away(self, state: _State, standing: Standing, at_ns: int) -> bool:
         """Return whether as many of those that must be in sync had ended as it takes for a damaged one to lead."""
-        away = self._mechanism.away
-        if not away:
-            return True
-        ended = {
-            host
-            for effect in self._record.effects
-            if effect.acts & Act.ENDS and effect.start_ns - CLOCKS_NS <= at_ns
-            for host in effect.targets
-            if host in standing.holders and host in state.required
-        }
-        return len(ended) >= away
+        ended = hosts_under(self._record.effects, Act.ENDS, NEVER, at_ns) & standing.holders & state.required
+        return len(ended) >= self._mechanism.away
 
-    def _causes(self, former: str, leader: str, at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
-        """Return the faults that may have made a follower lag, or another one lead."""
-        lag_ns = self._mechanism.lag_ns or 0
-        since_ns = max(min(acked_ns, at_ns - LOOK_NS - lag_ns), at_ns - LOOK_NS - lag_ns)
-        return joined(
-            [
-                effect
-                for effect in self._record.effects
-                if effect.acts & _DISTURBS
-                and not _too_short(effect)
-                and effect.on_hosts
-                and (effect.on_links or {former, leader} & set(effect.targets))
-                and effect.start_ns - CLOCKS_NS <= at_ns
-                and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= since_ns)
-            ]
-        )
-
-
-def _too_short(effect: Effect) -> bool:
-    """Return whether a fault only made packets late, by less than the record can tell."""
-    return effect.acts & _DISTURBS == Act.DELAYS and effect.late_ns < CLOCKS_NS
+    def _causes(self, hosts: set[str], at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
+        return causes_of_election(self._record.effects, hosts, at_ns, acked_ns, self._mechanism.lag_ns or 0)
 
 
 def _s(at_ns: int) -> str:

@@ -70,6 +70,20 @@ class Receipts:
     at_ns: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What is known of messages that were not recorded one by one.
+
+    Attributes:
+        positions: by partition and message, at the latest at which position it was.
+        kept: by partition, of blocks of messages that are still there, when the last one was acknowledged, and from
+            which position on they were.
+    """
+
+    positions: Mapping[Place, Mapping[int, int]]
+    kept: Mapping[Place, tuple[Ints, Ints]]
+
+
 class Record:
     """The record of one run.
 
@@ -80,6 +94,7 @@ class Record:
         history: the history; None if only digests of it were kept.
         hosts: names of the system's hosts, in order.
         seats: names of the hosts on which producers and consumers run in turn; empty: elsewhere.
+        digest: what is known of the messages if they were not recorded one by one.
 
     Attributes:
         effects: the faults, in order of time.
@@ -94,11 +109,14 @@ class Record:
         history: History | None = None,
         hosts: Sequence[str] = (),
         seats: Sequence[str] = (),
+        *,
+        digest: Digest | None = None,
     ) -> None:
         self.declared = declared
         self.effects = sorted(effects, key=lambda effect: effect.start_ns)
         self.placements = placements
         self.history = history
+        self.digest = digest
         self.hosts = tuple(hosts)
         self.gone: dict[Place, Ints] = {}
         self._seats = tuple(seats)

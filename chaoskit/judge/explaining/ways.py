@@ -27,6 +27,7 @@ from chaoskit.judge.explaining.links import Interruption, Links
 from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, NEVER, NONE, Flags, Ints, Record
 
 _NOBODY_LED = "nobody recorded who led the partition"
+_DIGESTED = "messages were not recorded one by one, so nobody knows which of them arrived"
 _NO_CLIENT = "the record does not say which client it was"
 
 
@@ -65,6 +66,8 @@ def derive_way(record: Record, mechanism: Way, cases: Cases) -> Derived:
             if not links.knows(mechanism.path, trip.place):
                 derived.doubt(trip.rows, _NOBODY_LED)
                 continue
+            if mechanism.in_order and record.digest is not None:
+                derived.doubt(trip.rows, _DIGESTED)
             for rows, story in _lost_there(record, links, mechanism, trip):
                 only = of_how_many[rows] == 1
                 derived.tell(rows[only], story)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.datamodel import LOG, QUEUE
+from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog, Standing
@@ -103,7 +103,11 @@ class StoryRun:
         op = log.invoke(log.name(f), self.ns(at))
         for kind, topic, partition, name, value, position in observed:
             numbers = [NO_POSITION if each is None else each for each in (value, position)]
-            log.observed(op, KINDS.index(kind), log.name(topic), partition, log.name(name) if name else 0, *numbers)
+            where = log.name(topic), partition, log.name(name) if name else 0
+            if kind in KINDS:
+                log.observed(op, KINDS.index(kind), *where, *numbers)
+            else:
+                log.observed(op, len(KINDS), *where, *numbers, log.name(kind))
         for topic, partition, value, position, due, delivery in received:
             where, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
             log.received(op, *where, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
@@ -133,6 +137,10 @@ class StoryRun:
         told = {number: last if end is None else end for number, last in ends.items()}
         self.audit(at, {("log-0", number): Bounds(low, last, True, last) for number, last in told.items()})
 
+    def bounded(self, at: float, end: int) -> None:
+        """The final read reached the end of partition 0."""
+        self.audit(at, {("log-0", 0): Bounds(0, end, True, end)})
+
     def fault(self, kind: str, targets: Sequence[str], start: float, healed: float, **parameters: Any) -> None:
         """A fault was proved."""
         times = {"start_ns": start, "effective_ns": start + 1e-6, "heal_ns": healed - 1e-6, "healed_ns": healed}
@@ -140,18 +148,20 @@ class StoryRun:
         self._faults.record({**row, **{name: int(at * SECOND) for name, at in times.items()}, "evidence": "seen"})
         self._count += 1
 
-    def led(
+    def led(  # noqa: PLR0917 - a standing
         self,
         by: str,
         at: float = 0.0,
         topics: Sequence[str] = ("log-0",),
         holders: Sequence[str] = ("n1", "n2", "n3"),
         partitions: Sequence[int] | None = None,
+        in_sync: Sequence[str] | None = None,
     ) -> None:
-        """A host led every partition, or these, from then on; all three, or these, stored it."""
+        """A host led every partition, or these, from then on; all three, or these, stored it, and were in sync."""
         for topic in topics:
             for number in range(self.partitions) if partitions is None else partitions:
-                standing = Standing(int(at * SECOND), by, frozenset(holders))
+                synchronous = None if in_sync is None else frozenset(in_sync)
+                standing = Standing(int(at * SECOND), by, frozenset(holders), synchronous)
                 self._placed.record((topic, number), standing)
 
     def on_drivers(self, clients: Mapping[str, str], error_ms: float, until: int) -> None:
@@ -179,6 +189,59 @@ class StoryRun:
         told: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
         more = {"crashed": [], "load_start_ns": 0, "problems": [], "load": {**load, "backlog": None}}
         store.write_json(self.folder / store.RECOVERY, told | more)
+
+
+FEED = "feed-0"
+
+
+class FeedRun(StoryRun):
+    """A run of one feed, `feed-0`, each of whose subscriptions is promised the same.
+
+    Args:
+        promise: what is promised, whether it is lasting, and how many messages a publisher keeps.
+        cluster: the scenario's cluster.
+        given: further observations of a subscription: kind and value.
+    """
+
+    model = PUBSUB
+
+    def __init__(  # noqa: PLR0917 - a story
+        self,
+        folder: Path,
+        workload: Mapping[str, Any],
+        promise: tuple[str, bool, int | None],
+        cluster: Mapping[str, Any],
+        topics: Sequence[str] = (FEED,),
+        given: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        self.cluster, self._promise, self._given = cluster, promise, given
+        load = {"kind": "feed", "topics": len(topics), "producers": 1, "consumers": 1, "duration": "60s", **workload}
+        super().__init__(folder, load, topics=topics)
+        self.topics = topics
+        if cluster["system"] == "mosquitto":
+            self.led("n1", holders=("n1",), topics=topics)
+
+    def join(self, client: str, at: float, topic: str = FEED) -> None:
+        """A subscription began."""
+        delivery, lasting, keeps = self._promise
+        observed: list[Observed] = [("subscribed", topic, 0, delivery, int(lasting), keeps)]
+        observed += [(kind, topic, 0, None, value, None) for kind, value in self._given]
+        self.op(client, "subscribe", at, took=0.01, observed=observed)
+
+    def get(self, client: str, values: Iterable[int], at: float, delivery: int = 0, topic: str = FEED) -> None:
+        """A subscriber received messages."""
+        self.op(client, "receive", at, received=[(topic, 0, value, None, 0.0, delivery) for value in values])
+
+    def probed(self, at: float, clients: Sequence[str]) -> None:
+        """The final read: a message that everybody received; then a moment."""
+        self.audit(at, {(topic, 0): Drained(complete=True) for topic in self.topics})
+        for number, topic in enumerate(self.topics):
+            self.send("auditor", (1000 << 40) + number, at + 0.01, topic=topic)
+            for client in clients:
+                self.get(client, [(1000 << 40) + number], at + 0.05, topic=topic)
+        for client in clients:
+            self.op(client, "receive", at + 3.5, took=0.1)
+            self.op(client, "close", at + 3.8)
 
 
 TASKS = "queue-0"

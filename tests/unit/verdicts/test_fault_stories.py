@@ -81,7 +81,8 @@ def test_a_leader_that_does_not_know_that_it_was_replaced_loses_what_it_acknowle
     ("kind", "target", "rejected_s", "allowed"),
     [
         ("kill", "n1", 10.0, True),
-        ("kill", "n1", 40.0, True),
+        ("kill", "n1", 13.0, True),
+        ("kill", "n1", 40.0, False),
         ("kill", "n1", 100.0, False),
         ("kill", "n1", 5.0, False),
         ("client-pause", "consumer-1", 10.0, False),
