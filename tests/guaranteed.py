@@ -123,7 +123,7 @@ def _cases(anomaly: Anomaly, place: Place) -> Cases:
     op: Ints = np.repeat(np.array([0, 1]), count)
     nothing = np.full(2 * count, NONE)
     return Cases(
-        anomaly, [place], np.zeros(2 * count, np.int64), (message,), op, nothing, None,
+        anomaly, [place], np.zeros(2 * count, np.int64), (message,), message, op, nothing, None,
         np.tile(at_ns, 2) + SECOND // 10, np.full(2 * count, NEVER),
     )  # fmt: skip
 

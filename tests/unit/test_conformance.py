@@ -120,7 +120,7 @@ def test_what_a_workload_lacks_is_told() -> None:
 
 def _rule(**changes: Any) -> Rule:
     given = {"id": "kafka.any", "allows": ("lost",), "remedy": "", "source": "s", "shown": "a", "control": "b"}
-    return Rule(**{**given, "applies": lambda *_: "", **changes})
+    return Rule(**{**given, "mechanisms": lambda _: (), **changes})
 
 
 class _Evasive(Kafka):

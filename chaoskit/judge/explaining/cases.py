@@ -45,6 +45,7 @@ class Cases:
         places: their partitions.
         place_of: for each finding the index of its partition.
         messages: its message; of a pair both.
+        other: the message that contradicts it; of a pair one of the two.
         op, other_op: the operations of its evidence; `NONE` if there is none.
         also: for each finding further operations like `other_op`; None if there are none.
         at_ns: when it was experienced, or its message acknowledged.
@@ -55,6 +56,7 @@ class Cases:
     places: Sequence[Place]
     place_of: Ints
     messages: tuple[Message, ...]
+    other: Message
     op: Ints
     other_op: Ints
     also: pa.ListArray | None
@@ -66,9 +68,9 @@ class Cases:
         """Return rows of schema `FINDINGS` as cases."""
         places, place_of = places_of(rows)
         at_ns = rows["at_ns"].fill_null(NEVER).to_numpy()
-        messages = [_message(rows, "")]
+        messages, other = [_message(rows, "")], _message(rows, "other_")
         if anomaly.about is About.PAIR:
-            messages.append(_message(rows, "other_"))
+            messages.append(other)
         elif not (messages[0].written_ns != NEVER).all() and anomaly.about is About.MESSAGE:
             # A message of a damaged or strange payload: what is known is when it was seen.
             known = messages[0].known
@@ -83,6 +85,7 @@ class Cases:
             places,
             place_of,
             tuple(messages),
+            other,
             rows["op"].fill_null(NONE).to_numpy(),
             rows["other_op"].fill_null(NONE).to_numpy(),
             also if also is not None and also.null_count < len(also) else None,

@@ -51,7 +51,8 @@ def canonical(findings: pa.Table) -> pa.Table:
     plain = pa.schema(
         [(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in FINDINGS]
     )
-    return findings.select(names).cast(plain).sort_by([(name, "ascending") for name in names])
+    table = findings.select(names).cast(plain)
+    return table.sort_by([(name, "ascending") for name in names if not pa.types.is_list(table.schema.field(name).type)])
 
 
 def said(verdict: Verdict) -> dict[str, Any]:

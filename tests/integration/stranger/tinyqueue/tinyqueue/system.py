@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Installation
+from chaoskit.contract.mechanism import Copies, Mechanism, Required
 from chaoskit.contract.power import P, Powered, held
 from chaoskit.contract.recording import OperationFailed
 from chaoskit.contract.service import Placed, ServiceError
@@ -89,8 +90,8 @@ class Service:
         """There is nothing to be closed."""
 
 
-def _forgets(declared: Declared, effects: Sequence[Effect]) -> str:
-    return "tinyqueue keeps messages in memory alone" if any(effect.on_hosts for effect in effects) else ""
+def _forgets(declared: Declared) -> Sequence[Mechanism]:
+    return (Copies(why="tinyqueue keeps messages in memory alone", required=Required.LEADER, in_process=True),)
 
 
 class TinyQueue:
@@ -104,7 +105,7 @@ class TinyQueue:
             Rule(
                 id="tinyqueue.memory",
                 allows=("vanished", "lost"),
-                applies=_forgets,
+                mechanisms=_forgets,
                 remedy="",
                 source="server.py",
                 shown="tinyqueue.yaml:killed",
