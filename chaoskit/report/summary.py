@@ -77,8 +77,9 @@ def _met(anomaly: Found, complete: bool) -> str:
 
 def _cause(cause: Mapping[str, Any]) -> str:
     by = cause["what"] or "settings alone"
-    told = f"{cause['count']:,} by {by} ({'known issue' if cause['known'] else 'rule'} {cause['rule']})"
-    return f"{told}; {cause['chain']}" if cause.get("chain") else told
+    counted = f"{cause['count']:,} by {by} ({'known issue' if cause['known'] else 'rule'} {cause['rule']})"
+    story = f"{counted}: {cause['story']}" if cause.get("story") else counted
+    return f"{story}; {cause['chain']}" if cause.get("chain") else story
 
 
 def describe_example(example: Mapping[str, Any]) -> str:
