@@ -126,11 +126,16 @@ def _no_quorum_knows(declared: Declared, why: str, damage: Damage) -> Sequence[M
 
 def _exits(declared: Declared) -> Sequence[Mechanism]:
     why = "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
-    return (Session(why=why, path=(Party.HOLDERS, Party.HOLDERS), by=PARTS_CONNECTIONS | LATE, after_ns=_EXITS_NS),)
+    by = PARTS_CONNECTIONS | LATE
+    path = (Party.HOLDERS, Party.HOLDERS)
+    return (Session(why=why, path=path, by=by, patience_ns=_SHORTEST_SESSION_NS, after_ns=_EXITS_NS),)
 
 
 _SYNCED_NS = 10 * SECOND
 """A ZooKeeper server that is back has the state of the leader after this time: `syncLimit`, 5 ticks of 2 s."""
+
+_SHORTEST_SESSION_NS = 4 * SECOND
+"""No session with ZooKeeper ends sooner: `minSessionTimeout`, two ticks of 2 s."""
 
 _EXITS_NS = 60 * SECOND
 """How long after a fault a service may exit because its session has expired: a session lasts 30 s at most, and the
