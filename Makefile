@@ -74,6 +74,7 @@ bench: setup ## measure recording and checking, up to 100 million messages (over
 	$(BIN)/python -m benchmarks.check_queue
 	$(BIN)/python -m benchmarks.check_scaling
 	$(BIN)/python -m benchmarks.check_transactions
+	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.edn
 	$(BIN)/python -m benchmarks.check_spark 100M
 	$(SUDO) $(BIN)/python -m benchmarks.injection

@@ -78,7 +78,7 @@ def main() -> None:
     count = int(float(sys.argv[1] if len(sys.argv) > 1 else 1) * 1e6)
     kafka = system("kafka", "system")
     cut = Effect(
-        "power-cut", HOSTS, True, Damage.FORGETS, LOAD_NS, LOAD_NS + 4 * SECOND, acts=Act.ENDS, done_ns=LOAD_NS
+        "power-cut", HOSTS, True, Damage.FORGETS, LOAD_NS, LOAD_NS + 4 * SECOND, acts=Act.ENDS, done_ns=LOAD_NS + SECOND
     )
     kill = replace(cut, kind="kill", targets=("n1",), damage=Damage.NONE)
     for name, producer, fault, leaders in (

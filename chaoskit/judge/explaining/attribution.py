@@ -203,7 +203,7 @@ def _gone(findings: pa.Table) -> dict[tuple[str, int], Ints]:
     rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(sorted(_not_in_the_log()))))
     places, place_of = places_of(rows)
     values = rows["value"].fill_null(NONE).to_numpy()
-    return {place: np.unique(values[place_of == index]) for index, place in enumerate(places)}
+    return {place: np.sort(values[place_of == index]) for index, place in enumerate(places)}
 
 
 def _of_lost(rows: pa.Table, gone: Mapping[tuple[str, int], Ints]) -> Flags:
