@@ -27,6 +27,10 @@ class Counted(Protocol):
     @property
     def causes(self) -> Sequence[Mapping[str, Any]]: ...
     @property
+    def doubt(self) -> str:
+        """What could not be decided of it; empty if it was."""
+
+    @property
     def distinct(self) -> int:
         """Number of messages that the findings are about: several readers may lack one."""
 
@@ -39,11 +43,12 @@ class Told:
     allowed: bool
     causes: Sequence[Mapping[str, Any]]
     messages: int | None = None
+    doubt: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Told:
         """Read one."""
-        return cls(told["count"], told["allowed"], told["explained"], told.get("messages"))
+        return cls(told["count"], told["allowed"], told["explained"], told.get("messages"), told.get("doubt", ""))
 
     @property
     def distinct(self) -> int:
@@ -195,6 +200,8 @@ def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Co
 def _why(found: Counted) -> str:
     if not found.allowed:
         return "though your settings forbid it"
+    if found.doubt:
+        return "and nobody knows whether your settings allow it"
     if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:
         return "as expected"
     by_rule: dict[str, dict[str, None]] = {}

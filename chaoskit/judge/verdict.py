@@ -148,6 +148,7 @@ class Verdict:
                     "allowed": anomaly.allowed,
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,
+                    **({"doubt": anomaly.doubt} if anomaly.doubt else {}),
                     "between_s": anomaly.between_s,
                     "explained": [dict(cause) for cause in anomaly.causes],
                     "examples": [dict(example) for example in anomaly.examples],
