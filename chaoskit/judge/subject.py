@@ -106,6 +106,7 @@ class Subject:
         history: History,
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
+        faults: Sequence[Fault] | None = None,
     ) -> Explained:
         """Return findings with the rules and the faults that explain them.
 
@@ -114,6 +115,7 @@ class Subject:
             history: the history of the run.
             placements: where partitions, and services, were.
             messages: for how many messages each row stands; None: one, and the history has them one by one.
+            faults: the faults; None: as they were recorded.
         """
         if self.plan is None:
             return unexplained(findings)
@@ -122,7 +124,7 @@ class Subject:
         names = plan.host_names
         record = Record(
             plan.declared,
-            effects(history.recorded_faults),
+            effects(history.recorded_faults if faults is None else faults),
             placements,
             history if messages is None else None,
             names[: len(names) - seats] if seats else names,
