@@ -1,9 +1,9 @@
 """Near misses: copies of a run's record in which an explanation must vanish, or must stay, made of any run folder.
 
 A rule explains a finding by what happened to its message. So it must not explain it any more once what happened is
-changed: the fault hit somebody else, came before or after, did nothing, was not there; the leader stayed; the setting is
-the strong one. A rule that still does is *kinder* than the record warrants. The other way round, what changes nothing,
-such as an idle fault beside, must leave every finding explained; else it *accuses*.
+changed: the fault hit somebody else, came before or after, did nothing, was not there; the leader stayed; the setting
+is the strong one. A rule that still does is *kinder* than the record warrants. The other way round, what changes
+nothing, such as an idle fault beside, must leave every finding explained; else it *accuses*.
 
 Messages are not checked again: the findings of the run are explained again, with a changed record. Findings that a
 setting or a limit explains without a fault are left out.

@@ -79,17 +79,21 @@ def _holders(run: Stored, concern: Concern) -> set[str]:
 
 
 def _hosts_of(run: Stored, concern: Concern) -> set[str]:
-    """Return the hosts that are a party of what is explained: who led or stored the partitions, or is on a way; and
-    those of clients, which may sit anywhere."""
-    parties = _leaders(run, concern) | _holders(run, concern)
+    """Return the hosts that are a party of what is explained: who led or stored the partitions, or is on a way; those of
+    clients, which may sit anywhere; and servers whose data any rule names."""
+    parties = _leaders(run, concern) | _holders(run, concern) | _servers(run)
     plan = run.subject.plan
     seats = plan.scenario.cluster.seats if plan else 0
     parties |= set(run.hosts[len(run.hosts) - seats :]) if seats else set()
     for mechanism in concern.mechanisms:
-        if isinstance(mechanism, Copies):
-            parties |= {*mechanism.hosts, *mechanism.anywhere}
-        if isinstance(mechanism, Copies) and not parties:
-            parties |= set(run.hosts)
         if isinstance(mechanism, Way | Retry | Session | Limit) and Party.BROKERS in mechanism.path:
             parties |= set(run.hosts)
     return parties
+
+
+def _servers(run: Stored) -> set[str]:
+    plan = run.subject.plan
+    rules = plan.system.guarantees.rules if plan else ()
+    mechanisms = [mechanism for rule in rules for mechanism in rule.mechanisms(plan.declared)] if plan else []
+    named = [mechanism for mechanism in mechanisms if isinstance(mechanism, Copies)]
+    return {host for mechanism in named for host in (*mechanism.hosts, *mechanism.anywhere)}

@@ -72,8 +72,8 @@ def strong(run: Stored) -> Iterator[Change]:
 
 
 def _control(plan: Plan, control: str, shown: str) -> Plan | None:
-    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, or differs from the run
-    in what it records, or in its faults only."""
+    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from the run in
+    its faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
     if not control or control.partition(":")[0] != shown.partition(":")[0]:
         return None
     (written,) = find(control)[:1]
@@ -81,6 +81,12 @@ def _control(plan: Plan, control: str, shown: str) -> Plan | None:
     same = (plan.system_options, plan.workload_options, plan.declared.topics)
     if (strong_plan.system_options, strong_plan.workload_options, strong_plan.declared.topics) == same:
         return None
-    names = [[topic.name for topic in each.declared.topics] for each in (plan, strong_plan)]
-    alike = plan.scenario.cluster.system == strong_plan.scenario.cluster.system and names[0] == names[1]
-    return strong_plan if alike and plan.host_names == strong_plan.host_names else None
+    return strong_plan if _parties(strong_plan) == _parties(plan) else None
+
+
+def _parties(plan: Plan) -> tuple[object, ...]:
+    """Return who and what there is in a run of a plan, and how many copies are made."""
+    clients = [task.client for task in plan.workload.tasks(plan.workload_options)]
+    copies = [(topic.places, topic.replication) for topic in plan.declared.topics]
+    quorums = getattr(plan.system_options, "persistence", None)
+    return plan.scenario.cluster.system, plan.host_names, clients, copies, quorums
