@@ -17,7 +17,7 @@ from chaoskit.judge.explaining.cases import Cases, producer_of
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
-from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record, last_ns
 
 _NOT_COUNTED = "messages were not recorded one by one"
 
@@ -55,10 +55,7 @@ def _end_ns(record: Record, cases: Cases) -> int:
     """Return when the run was over: the last thing that is known of it."""
     known = cases.at_ns[cases.at_ns != NEVER]
     last = int(known.max(initial=0))
-    if record.history is not None and record.history.operations.num_rows:
-        ends = record.history.operations["end_ns"].drop_null().to_numpy()
-        last = max(last, int(ends.max(initial=0)))
-    return last
+    return last if record.history is None else max(last, last_ns(record.history))
 
 
 def _on_holder(record: Record, place: Place, effect: Effect) -> bool:

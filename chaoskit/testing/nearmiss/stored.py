@@ -21,7 +21,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.crashes import hosts_of, place_of
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.explaining.cases import places_of, producer_of
-from chaoskit.judge.explaining.record import Ints
+from chaoskit.judge.explaining.record import Ints, last_ns
 from chaoskit.judge.subject import read_subject
 from chaoskit.testing.nearmiss.change import Change
 
@@ -100,9 +100,7 @@ class Stored:
     @cached_property
     def end_ns(self) -> int:
         """When the last operation began or ended, ns since the start of the run."""
-        operations = self.history.operations
-        times = [operations[name].drop_null().to_numpy() for name in ("start_ns", "end_ns")]
-        return max(int(part.max(initial=0)) for part in times)
+        return last_ns(self.history)
 
     def explain(self, change: Change) -> Explained:
         """Return its findings, explained by a changed record."""
