@@ -25,7 +25,7 @@ from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined
-from chaoskit.judge.explaining.links import UNAWARE_NS, reigns
+from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, reigns
 from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Flags, Ints, Record
 
 _UNKNOWN = "?"
@@ -462,12 +462,23 @@ class _Partition:
                 effect
                 for effect in self._record.effects
                 if effect.acts & _DISTURBS
-                and effect.on_hosts
-                and (effect.on_links or {former, leader} & set(effect.targets))
+                and not is_brief(effect, _DISTURBS)
+                and self._touches(effect, {former, leader})
                 and effect.start_ns - CLOCKS_NS <= at_ns
                 and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= since_ns)
             ]
         )
+
+
+    def _touches(self, effect: Effect, hosts: set[str]) -> bool:
+        """Return whether a fault hit one of some hosts, or what other hosts of the run send to it by name."""
+        targets, peers = set(effect.targets), set(effect.peers)
+        if not effect.on_hosts or hosts & targets or not effect.on_links:
+            return effect.on_hosts and bool(hosts & targets)
+        # A role was resolved when the fault began, and nobody recorded to whom.
+        role = any(not name[1:].isdecimal() for name in peers - {"all", "hosts", "clients", "targets"})
+        known = not self._record.hosts or bool(targets & set(self._record.hosts))
+        return known and (role or bool(hosts & peers))
 
 
 def _s(at_ns: int) -> str:
