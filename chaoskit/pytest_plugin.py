@@ -164,9 +164,10 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from chaoskit.base.errors import ChaoskitError  # noqa: PLC0415
+        from chaoskit.base.plain import lines  # noqa: PLC0415
 
         if isinstance(excinfo.value, ChaoskitError | AssertionError):
-            return str(excinfo.value)
+            return lines(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -17,7 +17,7 @@ from chaoskit.judge.metrics import histogram
 from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.report.words import release
-from spark_analysis.check import Outcome, findings_of, judge, survey
+from spark_analysis.check import Outcome, findings_of, judge, survey, why_unjudged
 from spark_analysis.configuration import configuration, settings
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.page import page
@@ -87,7 +87,7 @@ class SparkAnalysis:
         spark = start(master, chosen, out / "spark.log")
         try:
             outcomes = survey(spark, runs, tell)
-            unread = {run.name: outcomes[run.number].error for run in runs}
+            unread = {run.name: why_unjudged(run, outcomes[run.number]) for run in runs}
             skipped |= {name: error for name, error in unread.items() if error is not None}
             runs = [run for run in runs if unread[run.name] is None]
             to_judge = [run for run in runs if run.subject is not None]

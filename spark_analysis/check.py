@@ -27,6 +27,7 @@ from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
 from chaoskit.judge.counting import WAITS
 from chaoskit.judge.counts import COUNTS, summed
 from chaoskit.judge.metrics import figures
+from chaoskit.judge.missing import require_messages
 from chaoskit.judge.verdict import Verdict
 from spark_analysis.runs import Run
 from spark_analysis.session import run_tasks, task_rows
@@ -90,11 +91,22 @@ def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
     return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load)
 
 
+def why_unjudged(run: Run, outcome: Outcome) -> str | None:
+    """Return why a run that was read cannot be judged; None if it can be."""
+    if outcome.error is not None or run.subject is None or run.subject.imported:
+        return outcome.error
+    try:
+        require_messages(run.history, outcome.counts)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
 def check(spark: SparkSession, run: Run) -> Verdict:
     """Check one run, judge it and write its findings and verdict."""
     outcome = survey(spark, [run])[run.number]
-    if outcome.error is not None:
-        raise BadInput(outcome.error)
+    if (why := why_unjudged(run, outcome)) is not None:
+        raise BadInput(why)
     return judge(run, outcome, findings_of(spark, run, outcome))
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.act import Act
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.anomaly import CRASHED, About, Anomaly
 from chaoskit.contract.guarantee import Allowance, Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies, system
+from chaoskit.contract.traits import Group
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
@@ -58,7 +59,8 @@ class PaperRecord(Record):
         return "" if self.declared.brokers else {"producer-0": "n1", "consumer-0": "n2"}.get(client, "n3")
 
     def clients(self, role: str) -> list[str]:
-        return [f"{role}-0", f"{role}-1"]
+        group = self.declared.get(Group)
+        return [f"{role}-{number}" for number in range(group.members if group and role == "consumer" else 2)]
 
 
 def acts_of(*, abrupt: bool = False, on_links: bool = False, delays: bool = True) -> Act:
@@ -67,15 +69,22 @@ def acts_of(*, abrupt: bool = False, on_links: bool = False, delays: bool = True
 
 
 def table(
-    name: str, declared: Declared, effects: Sequence[Effect], refused: Collection[str] = ()
+    name: str,
+    declared: Declared,
+    effects: Sequence[Effect],
+    refused: Collection[str] = (),
+    *,
+    counted: bool = False,
 ) -> dict[str, Allowance]:
-    """What a system says of each anomaly; what it promises, if nothing allows it."""
+    """What a system says of each anomaly; what it promises, if nothing allows it.
+
+    `refused` are the known issues that are not accepted; `counted`: that as many messages wait as may be.
+    """
     guarantees = system(name, "system").guarantees
     known = anomalies()
     found = {anomaly: Allowance(False, why) for anomaly, why in guarantees.promises(declared).items()}
-    applying = [
-        (rule, why) for rule in guarantees.rules if rule.id not in refused and (why := applies(rule, declared, effects))
-    ]
+    rules = [rule for rule in guarantees.rules if rule.id not in refused]
+    applying = [(rule, why) for rule in rules if (why := applies(rule, declared, effects, counted=counted))]
     for direct in (False, True):
         for rule, why in reversed(applying):
             follow = {after for root in rule.allows for after in known[root].implies} - guarantees.apart
@@ -84,16 +93,17 @@ def table(
     return found
 
 
-def applies(rule: Rule, declared: Declared, effects: Sequence[Effect]) -> str:
+def applies(rule: Rule, declared: Declared, effects: Sequence[Effect], *, counted: bool = False) -> str:
     """Why a rule may explain something of its first anomaly under some faults; empty if it explains nothing."""
     numbered = sorted(effects, key=lambda each: each.start_ns)
     anomaly = anomalies()[rule.allows[0]]
     cases = _cases(anomaly, PLACE)
+    holders = _hosts(declared) if anomaly is CRASHED else _holders(declared)
     for mechanism in rule.mechanisms(declared):
-        for placements in _placements(declared, numbered):
+        for placements in _placements(declared, numbered, holders):
             record = PaperRecord(declared, numbered, placements, None, _hosts(declared))
             derived = derive(record, mechanism, cases)
-            if (derived.story_of != NONE).any():
+            if (derived.story_of != NONE).any() or (counted and derived.open.any()):
                 return mechanism.why
     return ""
 
@@ -118,8 +128,7 @@ def _cases(anomaly: Anomaly, place: Place) -> Cases:
     )  # fmt: skip
 
 
-def _placements(declared: Declared, effects: Sequence[Effect]) -> Iterator[Placements]:
-    holders = _holders(declared)
+def _placements(declared: Declared, effects: Sequence[Effect], holders: list[str]) -> Iterator[Placements]:
     starts = sorted({each.start_ns / SECOND for each in effects})
     changes = [start + 0.5 for start in starts] or [30.0]
     for leader in _leaders(declared, holders):
@@ -151,6 +160,8 @@ def _holders(declared: Declared) -> list[str]:
     place = getattr(declared.options, "place", None)
     if place is not None:
         return [f"n{index + 1}" for index in place(declared.hosts).bookies]
+    if hasattr(declared.options, "bridge"):
+        return _hosts(declared)
     count = declared.replication if declared.topics and declared.replication else declared.brokers
     return [f"n{number + 1}" for number in range(max(1, min(count, declared.brokers or 1)))]
 

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
+from chaoskit.cli.saying import say
 from chaoskit.report.words import milliseconds
 
 
@@ -28,14 +28,14 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     began = time.monotonic()
 
     def tell(line: str) -> None:
-        click.echo(f"analyze {time.monotonic() - began:6.1f} s  {line}", err=True)
+        say(f"analyze {time.monotonic() - began:6.1f} s  {line}", err=True)
 
     analysis = plugins.load("analysis", "spark", "analyze")
     found = analysis.analyze(
         store, master=master, out=out or store / "analysis", recheck=recheck, settings=settings, tell=tell
     )
     console = wide_console()
-    table = Table(box=None, pad_edge=False)
+    table = Grid()
     table.add_column("configuration", overflow="fold")
     for name in ("runs", "valid", "invalid", "unknown", "acked", "lost"):
         table.add_column(name, no_wrap=True, justify="right")
@@ -53,7 +53,7 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     console.print(table)
     for row in found.tables["trends"]:
         if row["regressions"]:
-            console.print(f"regression: {row['run']}: {', '.join(row['regressions'])}", soft_wrap=True)
+            say(f"regression: {row['run']}: {', '.join(row['regressions'])}")
     for name, why in found.skipped.items():
-        console.print(f"skipped: {name}: {why}", soft_wrap=True)
-    console.print(f"report: {found.report}", soft_wrap=True)
+        say(f"skipped: {name}: {why}")
+    say(f"report: {found.report}")

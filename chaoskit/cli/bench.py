@@ -19,6 +19,7 @@ from chaoskit.cli.benched import measurement, recording, rung, show, show_bracke
 from chaoskit.cli.options import PATH, check_folder, quantity, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
+from chaoskit.cli.saying import complain, say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.interop.omb.benched import Benched, benched
 from chaoskit.interop.omb.climb import Step, climb, climbs
@@ -126,7 +127,7 @@ def _execute(site: Site, stored: Mapping[str, Path | None], bench: Bench) -> tup
     """Run a bench, or judge its run that is in the store; return the run folder and the verdict."""
     name = bench.plan.scenario.name
     if folder := stored.get(name):
-        click.echo(f"{name}: from the store: {folder}", err=True)
+        say(f"{name}: from the store: {folder}", err=True)
         return folder, check_run(folder)
     with LiveProgress(name, bench.plan.scenario.workload.duration / 1e9) as progress:
         return site.run(bench.plan, progress)
@@ -165,7 +166,7 @@ def _run(
                 remarks = list(map(recording, costs))
                 write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)), remarks)
     except RunInterrupted as error:
-        click.echo(str(error), err=True)
+        complain(str(error))
     return told
 
 
@@ -174,10 +175,10 @@ def _write(found: Benched, out: Path) -> None:
     path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
     durable.write(path, json.dumps(found.document, indent=2).encode())
     owner.give([path])
-    click.echo(f"{path}  run folder: {found.folder}", err=True)
+    say(f"{path}  run folder: {found.folder}", err=True)
 
 
 def _tell_differences(benches: list[Bench]) -> None:
     told = [remark for each in benches for remark in (*each.workload.remarks(), *each.driver.driven.ignored)]
     for remark in dict.fromkeys(told):
-        click.echo(f"unlike OMB: {remark}", err=True)
+        say(f"unlike OMB: {remark}", err=True)

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import click
-
 from chaoskit.base import owner
 from chaoskit.base import store as stores
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import format_size
 from chaoskit.cli.console import print_table
 from chaoskit.cli.planned import show_plans
+from chaoskit.cli.saying import say
 from chaoskit.cli.sweep import SweepProgress
 from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
@@ -99,10 +98,10 @@ def _show(told: SideBySide) -> None:
     )
     for columns, rows in tables:
         if rows:
-            click.echo()
+            say()
             print_table(columns, rows, left=2)
     for each in told.lacking:
-        click.echo(f"without a run: {each}")
+        say(f"without a run: {each}")
 
 
 def _counted(told: Sequence[Throughput] | Sequence[Fate]) -> Iterable[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from chaoskit.cli.console import print_table
+from chaoskit.cli.saying import say
 from chaoskit.interop.omb.benched import Benched, ReadBacklog
 from chaoskit.interop.omb.climb import Step
 from chaoskit.interop.omb.ladder import Bracket
@@ -23,17 +22,17 @@ _POINTS = ("50pct", "99pct", "999pct", "Max")
 def show(told: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
     """Print the table of results, what recording costs, what the machine did, and which of the results are none."""
     print_table(_COLUMNS, map(_row, told), left=2)
-    click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
+    say("", "Latencies are from the call of send to its acknowledgement; the warm-up does not count.")
     for cost in costs:
-        click.echo(f"{recording(cost)}.")
+        say(f"{recording(cost)}.")
     for each in told:
         name = f"{each.bench.stem} with {each.bench.driver.stem}"
         if each.backlog:
-            click.echo(f"{name}: {_told(each.backlog)}")
+            say(f"{name}: {_told(each.backlog)}")
         if each.machine:
-            click.echo(f"{name}: {describe_machine(each.machine)}")
+            say(f"{name}: {describe_machine(each.machine)}")
         for why in each.doubts:
-            click.echo(f"* NOT a measurement of the system: {name}: {why}")
+            say(f"* NOT a measurement of the system: {name}: {why}")
 
 
 def _row(each: Benched) -> list[str]:
@@ -94,7 +93,7 @@ def show_step(step: Step) -> None:
     borne = f"NOT borne: {step.why_not}" if step.why_not else "borne"
     told = f"{step.found.acked_per_s:,.0f}/s acknowledged, p50 {p50:,.2f} ms, "
     told += f"p99 from when due {step.found.due_p99_ms:,.2f} ms"
-    click.echo(f"{step.rate:>9,}/s: {told}: {borne}")
+    say(f"{step.rate:>9,}/s: {told}: {borne}")
 
 
 def show_bracket(bench: Bench, found: Bracket) -> None:
@@ -102,7 +101,7 @@ def show_bracket(bench: Bench, found: Bracket) -> None:
     limit = f" with p99 below {bench.wishes.p99_ns / 1e6:,.0f} ms" if bench.wishes.p99_ns else ""
     highest = f"{found.borne:,}/s, twice" if found.borne else "none"
     above = f"; {found.failed:,}/s was not, twice" if found.failed else ""
-    click.echo(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
+    say(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
 
 
 def rung(step: Step) -> Rung:

@@ -12,6 +12,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
+from chaoskit.cli.saying import say
 from chaoskit.cli.summary import show_summary
 from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
@@ -33,16 +34,14 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None) -> in
     """
     folder = import_edn(run, store) if _is_history(run) else find_run(run)
     if damage := damaged(folder, JUDGED):
-        click.echo(f"{damage}; it is made again", err=True)
+        say(f"{damage}; it is made again", err=True)
     verdict = check_run(folder)
     if is_quick(folder) if report is None else report:
         if why_not := try_report(folder):
-            click.echo(why_not, err=True)
+            say(why_not, err=True)
     elif (folder / REPORT).exists():
         (folder / REPORT).unlink()
-        click.echo(
-            f"{folder / REPORT} was of another verdict and is deleted; `chaoskit report {folder}` writes it", err=True
-        )
+        say(f"{folder / REPORT} was of another verdict and is deleted; `chaoskit report {folder}` writes it", err=True)
     owner.give_all(folder)
     with to_stdout():
         if as_json:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH, check_folder
+from chaoskit.cli.saying import say
 from chaoskit.report.compared import document, figures, letter, read_compared
 
 
@@ -27,14 +27,14 @@ def command(given: tuple[Path, ...], *, html: Path | None, as_json: bool) -> int
     if html is not None:
         from chaoskit.report.compared_page import write_compared  # noqa: PLC0415  # loads optional packages
 
-        click.echo(f"page: {write_compared(runs, html)}", err=True)
+        say(f"page: {write_compared(runs, html)}", err=True)
     if as_json:
         click.echo(json.dumps(document(runs), indent=2))
         return 0
     for index, run in enumerate(runs):
-        click.echo(f"{letter(index)}  {run.name}")
-    click.echo()
-    table = Table(box=None, pad_edge=False)
+        say(f"{letter(index)}  {run.name}")
+    say()
+    table = Grid()
     table.add_column("")
     for index in range(len(runs)):
         table.add_column(letter(index), justify="right", overflow="fold")

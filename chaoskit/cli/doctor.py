@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import Equipped
@@ -21,7 +20,7 @@ from chaoskit.scenario.remote import named_in
 @click.option("--hosts", "inventory", type=PATH, help="Check the hosts of this inventory instead of this machine.")
 def command(inventory: Path | None) -> int:
     """Check every capability that runs on this machine need; exit with 1 if a required one is missing."""
-    table = Table("capability", "", "found", "how to fix", box=None, pad_edge=False)
+    table = Grid("capability", "", "found", "how to fix")
     healthy = True
     for finding in _findings() if inventory is None else _of_hosts(inventory):
         mark = "works" if finding.works else ("MISSING" if finding.required else "not available")

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base.quantities import parse_duration
 from chaoskit.base.store import find_run
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.explored_wire import explored
 from chaoskit.cli.options import PATH, quantity, store_option
 from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
@@ -105,9 +105,7 @@ def command(
 
 
 def _show(found: list[CrashPoint], wished: int) -> None:
-    table = Table(
-        "at", "why there", "unflushed, kept", "started", "acked", "lost", "predicted", "", box=None, pad_edge=False
-    )
+    table = Grid("at", "why there", "unflushed, kept", "started", "acked", "lost", "predicted", "")
     for point in found:
         verdict = "NOT ALLOWED" if point.verdict == INVALID else ""
         sectors, kept = (sum(cut[name] for cut in point.cuts.values()) for name in ("sectors", "kept"))
@@ -123,6 +121,4 @@ def _show(found: list[CrashPoint], wished: int) -> None:
         )
     wide_console().print(table)
     if len(found) < wished:
-        click.echo(
-            f"{len(found)} points: the run has no more states of its disks that differ, or they are hard to find"
-        )
+        say(f"{len(found)} points: the run has no more states of its disks that differ, or they are hard to find")

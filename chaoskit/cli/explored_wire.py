@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import INVALID, VALID
@@ -73,10 +73,9 @@ def _did(point: WirePoint) -> str:
 
 
 def _show(found: Sequence[WirePoint]) -> None:
-    table = Table(
+    table = Grid(
         "message", "of", "which", "done with it", "lost", "twice", "reordered", "else", "open", "longest pause",
         "verdict",
-        box=None, pad_edge=False,
     )  # fmt: skip
     for point in found:
         aim = point.aim
@@ -96,7 +95,7 @@ def _show(found: Sequence[WirePoint]) -> None:
         )
     wide_console().print(table)
     bad = sum(point.verdict == INVALID for point in found)
-    click.echo(
+    say(
         f"{sum(point.done for point in found)} of {len(found)} faults were done; {bad} runs did what the guarantees of "
         "these settings do not allow"
     )

@@ -12,6 +12,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH
 from chaoskit.cli.pipes import to_stdout
+from chaoskit.cli.saying import say
 from chaoskit.interop.jepsen.exporting import export_edn
 
 
@@ -30,7 +31,7 @@ def command(run: Path, jepsen: bool, out: Path | None) -> None:
         count = _write(folder, out)
     except OSError as error:
         raise BadInput(f"--out {out}: cannot be written: {error.strerror}; name another file") from error
-    click.echo(f"{count:,} operations in {out}", err=True)
+    say(f"{count:,} operations in {out}", err=True)
 
 
 def _write(folder: Path, out: Path) -> int:

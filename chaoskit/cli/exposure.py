@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from chaoskit.base.store import find_run
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
+from chaoskit.cli.saying import say
 from chaoskit.judge.exposure import measure_exposure
 from chaoskit.judge.subject import read_subject
 from chaoskit.report.exposed import in_hosts, lag_in_words
@@ -40,21 +40,21 @@ def command(run: Path, *, as_json: bool) -> int:
 
 def show_exposure(told: Mapping[str, Any]) -> None:
     """Print an exposure, as in verdict.json."""
-    click.echo(f"acknowledged: {told['acked']:,} messages")
+    say(f"acknowledged: {told['acked']:,} messages")
     console = wide_console()
-    table = Table("on stable storage of", "messages when acknowledged", box=None, pad_edge=False)
+    table = Grid("on stable storage of", "messages when acknowledged")
     for copies, count in told["copies_at_ack"].items():
         table.add_row(in_hosts(copies), f"{count:,}")
     console.print(table)
-    table = Table("after the acknowledgement, on", "p50", "p99", "max", "never", box=None, pad_edge=False)
+    table = Grid("after the acknowledgement, on", "p50", "p99", "max", "never")
     for copies, lag in told["lag_ms"].items():
         times = [lag_in_words(lag[name]) for name in ("p50", "p99", "max")]
         table.add_row(in_hosts(copies), *times, f"{lag['never']:,}")
     console.print(table)
-    table = Table("a power cut of", "would lose: median", "at most", "at", "in doubt", box=None, pad_edge=False)
+    table = Grid("a power cut of", "would lose: median", "at most", "at", "in doubt")
     for hosts, window in told["loss_window"].items():
         at = f"{window['at_s']:.1f} s" if window["max"] else "-"
         table.add_row(hosts, f"{window['median']:,}", f"{window['max']:,}", at, f"{window['in_doubt']:,}")
     console.print(table)
     for doubt in told["doubts"]:
-        click.echo(f"doubt: {doubt}")
+        say(f"doubt: {doubt}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from chaoskit.cli.options import PATH
+from chaoskit.cli.saying import say
 from chaoskit.run.heal import heal as heal_machine
 from chaoskit.run.heal import heal_hosts
 
@@ -25,6 +26,6 @@ def command(inventory: Path | None) -> None:
     """
     removed = heal_machine() if inventory is None else heal_hosts(inventory)
     for item in removed:
-        click.echo(f"removed {item}")
+        say(f"removed {item}")
     if not removed:
-        click.echo("nothing to heal")
+        say("nothing to heal")

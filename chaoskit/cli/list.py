@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT, run_name, runs
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import store_option
+from chaoskit.cli.saying import complain, say
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.scenario.files import ready_made, ready_made_sweeps, summary_of, variants_of
 
@@ -38,7 +38,7 @@ def command(given: tuple[str, ...], store: Path, scenarios: bool) -> int:
         raise BadInput(f"{given[1]}: one store at a time")
     store = Path(given[0]) if given else store
     damaged = []
-    table = Table(box=None, pad_edge=False)
+    table = Grid()
     for name in ("run", "verdict", "sent", "acked"):
         table.add_column(name, no_wrap=True)
     table.add_column("anomalies")
@@ -51,7 +51,7 @@ def command(given: tuple[str, ...], store: Path, scenarios: bool) -> int:
             damaged.append(str(error))
     wide_console().print(table)
     for line in damaged:
-        click.echo(f"error: {line}", err=True)
+        complain(f"error: {line}")
     return BadInput.exit_code if damaged else 0
 
 
@@ -75,7 +75,7 @@ def _list_scenarios(words: Sequence[str]) -> None:
         best = [name for name in sorted(made, key=lambda name: -matching[name]) if matching[name]][:_NEAREST]
         remedy = f"nearest: {', '.join(best)}" if best else "none has any; `chaoskit list --scenarios` lists all"
         raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; {remedy}")
-    table = Table(box=None, pad_edge=False)
+    table = Grid()
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)
     table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
@@ -83,7 +83,7 @@ def _list_scenarios(words: Sequence[str]) -> None:
         variants = "" if name in sweeps else ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))
     wide_console().print(table)
-    click.echo("\nchaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")
+    say("", "chaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")
 
 
 def _matching(name: str, path: Path, words: Sequence[str]) -> int:

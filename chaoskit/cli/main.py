@@ -14,7 +14,9 @@ import click
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.journal import entries_left
+from chaoskit.base.plain import one_line
 from chaoskit.base.shadow import check_packages
+from chaoskit.cli.saying import complain, say
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 
@@ -78,20 +80,21 @@ def _exit_code() -> int:
         status = cli.main(standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        complain(error.format_message())
         return BAD_INPUT
     except click.ClickException as error:
+        vars(error)["message"] = one_line(error.message)
         error.show()
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"aborted{_left()}", err=True)
+        say(f"aborted{_left()}", err=True)
         return CRASH
     except Exception as error:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
         if told := _told(error):
-            click.echo(f"error: {told}", err=True)
+            complain(f"error: {told}")
             return told.exit_code
-        traceback.print_exc()
-        click.echo("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
+        complain(traceback.format_exc().rstrip())
+        say("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
         return CRASH
 
 

@@ -6,10 +6,9 @@ import inspect
 from itertools import groupby
 
 import click
-from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
@@ -24,7 +23,7 @@ def command(kind: str | None) -> None:
         _tell(kind, nemesis(kind, "KIND"))
         return
     known = sorted(((nemesis(name).family, name) for name in plugins.names("nemesis")), key=lambda each: each)
-    table = Table("family", "kind", "what it does", "keys", "needs", box=None, pad_edge=False)
+    table = Grid("family", "kind", "what it does", "keys", "needs")
     for family, members in groupby(known, key=lambda each: each[0]):
         for index, (_, name) in enumerate(members):
             found = nemesis(name)
@@ -42,7 +41,7 @@ def _tell(kind: str, found: Nemesis) -> None:
     console.print(f"occupies: {_occupied(found)}", highlight=False)
     if fields := found.parameters.model_fields:
         console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
-        table = Table("key", "default", box=None, pad_edge=False)
+        table = Grid("key", "default")
         shown = found.parameters.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
         for name, field in fields.items():
             key = field.alias or name

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
-
 from chaoskit.base.downloads import told_only
 from chaoskit.base.quantities import format_duration
+from chaoskit.cli.saying import say
 from chaoskit.report.words import scalar
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import Plan
@@ -31,9 +30,9 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
             check_machine(plan)
         lines = list(told(plan, drawn=drawn and plan.scenario.seed is None))
         lines += [f"  would download: {each}; what needs it was not checked" for each in downloads]
-        click.echo("\n".join(lines))
+        say(*lines)
     asked = any(plan.scenario.cluster.attach for plan in plans)
-    click.echo(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")
+    say(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")
 
 
 def told(plan: Plan, *, drawn: bool) -> Iterator[str]:

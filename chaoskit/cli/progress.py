@@ -9,6 +9,7 @@ from typing import Self
 from rich.status import Status
 from rich.text import Text
 
+from chaoskit.base.plain import one_line
 from chaoskit.cli.console import progress_console
 from chaoskit.contract.event import Event, LoadTick, PhaseBegun
 from chaoskit.history.recording.recorder import Progress
@@ -72,12 +73,13 @@ class LiveProgress:
 
     def _print(self, line: str) -> None:
         if line:
-            self._console.print(f"{self._stamp()} {line}", soft_wrap=True)
+            self._console.print(one_line(f"{self._stamp()} {line}"), soft_wrap=True)
 
     def _show(self, *parts: str | tuple[str, str]) -> None:
         """Show text, or text and its style, on the live line."""
         if self._status is not None:
-            self._status.update(Text.assemble(f"{self._title}: ", *parts))
+            shown = (one_line(part) if isinstance(part, str) else (one_line(part[0]), part[1]) for part in parts)
+            self._status.update(Text.assemble(one_line(f"{self._title}: "), *shown))
 
     def _stamp(self) -> str:
         return f"{self._title} {time.monotonic() - self._began:6.1f} s "

@@ -9,6 +9,7 @@ import click
 from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_timeline, read_yaml
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.run import run_all
+from chaoskit.cli.saying import say
 from chaoskit.scenario.plan import read_plan
 
 
@@ -28,5 +29,5 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
         content["faults"] = read_timeline(folder)
     plan = read_plan(content, str(folder))
     if roles := plan.roles:
-        click.echo(f"looked up again when the faults begin, perhaps on other hosts: {', '.join(roles)}", err=True)
+        say(f"looked up again when the faults begin, perhaps on other hosts: {', '.join(roles)}", err=True)
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -15,6 +15,7 @@ from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.cli.options import PATH, check_folder, json_option, store_option
 from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
+from chaoskit.cli.saying import say
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
 from chaoskit.run.site import Site
@@ -134,10 +135,11 @@ def _confirm(plans: Sequence[Plan]) -> None:
     for plan in plans:
         if not plan.scenario.cluster.attach or not plan.faults:
             continue
-        lines = "\n".join(told(plan, drawn=False))
+        lines = list(told(plan, drawn=False))
         if not sys.stdin.isatty():
-            raise BadInput(f"{plan.source}: has faults for a system that runs already; pass --yes\n{lines}")
-        click.echo(lines, err=True)
+            refused = f"{plan.source}: has faults for a system that runs already; pass --yes"
+            raise BadInput("\n".join([refused, *lines]))
+        say(*lines, err=True)
         if not click.confirm("Run this against a system that runs already?", err=True):
             raise BadInput(f"{plan.source}: not confirmed; nothing was started")
 

@@ -11,6 +11,7 @@ from chaoskit.base import yaml
 from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.saying import say
 from chaoskit.contract.event import Event
 from chaoskit.search.shrink import CandidateJudged, RateMeasured
 from chaoskit.search.shrink import shrink as shrink_run
@@ -59,7 +60,7 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
     text = yaml.dump(found.scenario)
     if out is not None:
         stores.write_yaml(out, found.scenario)
-    click.echo(
+    say(
         f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}\n"
         f"# failed in {found.failed} of {found.confirmed} confirming runs; {found.runs} runs in total\n{text}",
         nl=False,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import click
-from rich.table import Table
-
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
+from chaoskit.cli.saying import say
 from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, summary
 from chaoskit.scenario.plan import Plan
@@ -20,15 +18,15 @@ _COLOURS = {VALID: "green", INVALID: "red", UNKNOWN: "yellow"}
 def show_summary(verdict: Verdict, folder: Path) -> None:
     """Print the summary of one run; what is valid is not green if messages were lost."""
     colour = _COLOURS[UNKNOWN if verdict.verdict == VALID and verdict.lost else verdict.verdict]
-    for number, line in enumerate(summary(verdict, folder).splitlines()):
+    for number, line in enumerate(summary(verdict, folder).split("\n")):
         bold = number == 0 or line.startswith(("Verdict:", verdict.verdict.upper()))
-        click.secho(line, fg=colour if bold else None, bold=bold)
+        say(line, fg=colour if bold else None, bold=bold)
 
 
 def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     """Print one table that compares runs."""
     settings, *figures = COMPARISON_COLUMNS
-    table = Table(box=None, pad_edge=False)
+    table = Grid()
     table.add_column(settings, overflow="fold")
     for name in figures:
         table.add_column(name, no_wrap=True)

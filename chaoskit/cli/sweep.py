@@ -14,6 +14,7 @@ from chaoskit.cli.console import print_table
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.saying import say
 from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.telling import told
@@ -100,12 +101,12 @@ def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
         click.echo(json.dumps(content, indent=2))
         return
     print_table(header(planned), rows(content), len(planned.axes))
-    click.echo("\n".join(["", *LEGEND]))
+    say("", *LEGEND)
     if planned.across:
         _show_cost(planned, found)
 
 
 def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:
-    click.echo()
+    say()
     print_table(cost.header(planned, found), cost.rows(planned, found), len(planned.axes) - 1, "cost of durability")
-    click.echo("\n".join(["", *cost.LEGEND]))
+    say("", *cost.LEGEND)

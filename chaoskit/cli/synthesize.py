@@ -11,6 +11,7 @@ import click
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import store_option
+from chaoskit.cli.saying import say
 from chaoskit.contract import installed
 from chaoskit.contract.synthesizer import Synthesizer
 
@@ -60,14 +61,14 @@ def command(
     if list_causes:
         width = max((len(cause) for cause in chosen.causes), default=0)
         for cause, words in chosen.causes.items():
-            click.echo(f"{cause:{width}}  {words}")
+            say(f"{cause:{width}}  {words}")
         return 0
     options = {key: value for key, value in given.items() if value is not None}
     size, other = ("transactions", "messages") if given["mode"] == "transactions" else ("messages", "transactions")
     if other in options:
         raise BadInput(f"--{other}: not applicable in mode {given['mode']}; use --{size}")
     parameters = chosen.parameters({**options, "inject": _injections(inject)})
-    click.echo(str(_write(chosen, parameters, name, store)))
+    say(str(_write(chosen, parameters, name, store)))
     return 0
 
 

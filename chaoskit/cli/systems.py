@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import Grid, wide_console
+from chaoskit.cli.saying import say
 from chaoskit.contract.installed import system
 from chaoskit.report.support import GIVEN, YES, Support, markdown, support
 
@@ -20,7 +20,7 @@ def command(name: str | None, as_markdown: bool) -> None:
     names = plugins.names("cluster") if name is None else [name]
     told = {each: support(system(each, "SYSTEM")) for each in names}
     if as_markdown:
-        click.echo(markdown(told), nl=False)
+        say(*markdown(told).splitlines())
     elif name is None:
         _list(told)
     else:
@@ -28,7 +28,7 @@ def command(name: str | None, as_markdown: bool) -> None:
 
 
 def _list(told: dict[str, Support]) -> None:
-    table = Table("system", "release", "keeps", "workloads", "powers", "faults", box=None, pad_edge=False)
+    table = Grid("system", "release", "keeps", "workloads", "powers", "faults")
     for name, each in told.items():
         powers = ", ".join(power.name for power in each.powers if power.standing in (YES, GIVEN))
         table.add_row(
@@ -48,7 +48,7 @@ def _tell(name: str, told: Support) -> None:
         ("faults", told.faults),
     ):
         console.print(f"{title}: {', '.join(listed)}", soft_wrap=True, highlight=False)
-    table = Table("power", "meaning", "", box=None, pad_edge=False)
+    table = Grid("power", "meaning", "")
     for power in told.powers:
         table.add_row(power.name, power.meaning, f"{power.standing}: {power.why}" if power.why else power.standing)
     console.print(table)

@@ -53,6 +53,12 @@ class FaultWindow:
     """The interval of a fault, in ns since the start of the run.
 
     `effective_ns` and `healed_ns` are None if the effect, or its end, was not proved.
+
+    Attributes:
+        targets: the hosts or clients that it hit; empty if that is not known.
+        on_hosts: whether they are hosts; otherwise clients.
+        delays: whether they may have been late for others, or silent.
+        elsewhere: whether it is known to have hit no host that stored or led the partition, and no link.
     """
 
     number: int
@@ -60,6 +66,10 @@ class FaultWindow:
     start_ns: int
     effective_ns: int | None
     healed_ns: int | None
+    targets: tuple[str, ...] = ()
+    on_hosts: bool = True
+    delays: bool = True
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,8 @@ def _of_fault(  # noqa: PLR0917 - what is known of one fault
     told: dict[str, Any] = {}
     if not held.any():
         return None
+    if not stalled_ns and not bins.due[held].any():
+        return None  # nothing was sent that could have shown anything
     if not_acked := _not_acknowledged(held, bins.usually_open, bins):
         told["not_acknowledged"] = not_acked
     if stalled_ns:

@@ -23,12 +23,19 @@ class Bounded:
         measured_ms: the time; None if there is none.
         met: whether the time keeps the bound; one that there is none of does not.
         note: why there is no time, or what it leaves out.
+        unknown: whether nothing can tell: nothing was due that could have shown it. It is not met then, nor missed.
     """
 
     expected: str
     measured_ms: float | None
     met: bool
     note: str = ""
+    unknown: bool = False
+
+    @property
+    def missed(self) -> bool:
+        """Whether a time is not as expected."""
+        return not self.met and not self.unknown
 
 
 def compare(
@@ -50,13 +57,15 @@ def describe(bounded: Bounded) -> str:
     """Return a time, its bound and whether it is kept, in words."""
     told = "none" if bounded.measured_ms is None else f"{bounded.measured_ms:,.1f} ms"
     note = f" ({bounded.note})" if bounded.note else ""
-    return f"{told}{note}, {'as expected' if bounded.met else 'NOT as expected'}: {bounded.expected}"
+    word = "as expected" if bounded.met else "NOT as expected" if bounded.missed else "not known, expected"
+    return f"{told}{note}, {word}: {bounded.expected}"
 
 
 def _compared(bound: Bound, measured_ms: float | None, note: str) -> Bounded:
     limit_ms = bound.limit_ns / MILLISECOND
     met = measured_ms is not None and (measured_ms < limit_ms if bound.below else measured_ms > limit_ms)
-    return Bounded(str(bound), measured_ms, met and not (bound.below and note), note)
+    unknown = measured_ms is None and note == _NOTHING_HEALED
+    return Bounded(str(bound), measured_ms, met and not (bound.below and note), note, unknown)
 
 
 def _gap(name: str, availability: Mapping[str, Any]) -> tuple[float | None, str]:

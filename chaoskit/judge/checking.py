@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from chaoskit.base.errors import BadInput
 from chaoskit.base.memory import keep_freed_memory
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Setting, Settling, Spanning
+from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import checkers
 from chaoskit.history.compacting.drivers import apart_ns
 from chaoskit.history.format.schema import ASKING, CARRYING
@@ -27,6 +27,7 @@ from chaoskit.judge.dating import dated
 from chaoskit.judge.models import model_of
 from chaoskit.judge.proved import committed, proved
 from chaoskit.judge.timing import Load
+from chaoskit.judge.windows import windows
 
 _ASKED_EVERY_NS = 10 * SECOND
 """One operation that asks for messages is kept of each process in such an interval."""
@@ -57,10 +58,8 @@ def settings(
         load: when sends were due; None if that is not known.
         imposed: by topic, settings of queues that nobody declared.
     """
-    faults = tuple(
-        FaultWindow(fault.number, fault.kind, fault.start_ns, fault.effective_ns, fault.healed_ns)
-        for fault in history.recorded_faults
-    )
+    places = [(each.topic, each.partition) for each in history.partitions]
+    faults = windows(history.recorded_faults, history.placements, places, bound_ns)
     known = proved(history)
     clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)
     return [
@@ -69,7 +68,7 @@ def settings(
             each.partition,
             model_of(history, each.topic),
             history.audit(each.topic, each.partition),
-            faults,
+            faults[each.topic, each.partition],
             bound_ns,
             load.end_ns if load else None,
             load.stuck_ns if load else None,

@@ -4,7 +4,8 @@ A fault that took effect on its host may change nothing: a page cache swallows a
 system's own membership is told as it was seen about once a second; a change that was first seen when the system
 answered again is told of all faults that held since it had answered last. What clients experienced is told in
 `chaoskit.judge.behaviour`; and what a fault explains of the findings is its consequence, too. Faults that hold at the
-same time are told apart by the host that fell out, or lost its lead, only.
+same time are told apart by the host that fell out, or lost its lead, only. A fault of clients changes who reads, never
+who leads or stores. Where nobody recorded who leads, or nothing was sent, nobody can say that a fault changed nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import chain, pairwise
 from math import inf
 from typing import Any, NamedTuple
 
+from chaoskit.base import plugins
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.history.compacting.placements import Placements, Standing
@@ -57,6 +59,10 @@ _OF_HOSTS = (Change.OUT_OF_SYNC, Change.UNSUBSCRIBED)
 
 _LOSSES = (Change.OUT_OF_SYNC, Change.NEW_LEADER, Change.NO_LEADER, Change.LEFT)
 """Changes that happen to a host: it fell out, or does not lead any more."""
+
+
+_OF_READERS = (Change.NEW_OWNER, Change.UNSUBSCRIBED)
+"""Changes that a fault of a client can make."""
 
 
 class Changed(NamedTuple):
@@ -107,8 +113,8 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell; and
     why nobody can.
 
-    Nobody can tell if nothing was sent while it held and the system tells nothing; if the system tells where it stores
-    data, and did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
+    Nobody can tell if nothing was sent while it held; of a fault of hosts, if nobody recorded where data is stored, or
+    the system did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
     machine alone may have made all that changed (`chaoskit.judge.standstill`). Keys:
     `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left`, `joined` and `new_owner` (partitions),
     `unsubscribed` (clients), `membership` (each of these changes), `found` (findings that it explains, by anomaly),
@@ -132,21 +138,21 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
+        of_clients = _hits_clients(fault)
         own = [
             each
             for each in membership
-            if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns and not _of_another(each, fault, faults)
+            if (each.what in _OF_READERS or not of_clients)
+            and fault.start_ns <= each.at_ns
+            and since_ns[each] <= until_ns
+            and not _of_another(each, fault, faults)
         ]
         only = {name: count for name, first, last, count in unasked if fault.start_ns <= first and last <= until_ns}
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
         if only and fault.effective_ns is not None:
             changed["found_only"] = only
-        doubts = []
-        if fault.effective_ns is None:
-            doubts.append("its effect was not proved")
-        if placements.places and not _answered(fault, answered):
-            doubts.append("the system did not answer all the time")
-        if experienced is None and not placements.places:
+        doubts = _unlooked(fault, placements, answered)
+        if experienced is None:
             doubts.append("nothing was sent while it held")
         if experienced and clients is None:
             doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
@@ -194,6 +200,23 @@ def changes(place: Place, standings: Sequence[Standing]) -> Iterator[Changed]:
         for what, hosts in ((Change.LEFT, before.holders - now.holders), (Change.JOINED, now.holders - before.holders)):
             for host in sorted(hosts):
                 yield Changed(what, place, now.at_ns, host)
+
+
+def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[int]]) -> list[str]:
+    """Return why nobody saw what a fault did to the system, if it did anything at all."""
+    doubts = [] if fault.effective_ns is not None else ["its effect was not proved"]
+    if _hits_clients(fault):
+        return doubts
+    if not placements.places:
+        doubts.append("nobody recorded who leads and who is in sync")
+    elif not _answered(fault, answered):
+        doubts.append("the system did not answer all the time")
+    return doubts
+
+
+def _hits_clients(fault: Fault) -> bool:
+    """Return whether a fault is one of clients; one that is not installed may be of anything."""
+    return fault.kind in plugins.names("nemesis") and installed.nemesis(fault.kind).hits == "clients"
 
 
 def _membership(changes: Sequence[Changed]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.origin import read_origin, read_run_id
-from chaoskit.history.reading.reader import History
+from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.judge.loss_window import ELSEWHERE, UNKNOWN, Copies
 from chaoskit.judge.subject import Subject
 from chaoskit.scenario.plan import Plan
@@ -33,13 +33,17 @@ class Acknowledged(NamedTuple):
     Attributes:
         values: the messages.
         acked_ns: when each was acknowledged.
-        gone_ns: when a consumer first received it, from a queue that then need not have it; else NEVER.
+        gone_ns: when a consumer began to acknowledge or reject it, so that its queue need not have it any more, or
+            polled it from a queue that asks for neither; else NEVER.
     """
 
     values: Ints
     acked_ns: Ints
     gone_ns: Ints
 
+
+_SETTLED = ("acked", "rejected")
+"""Kinds of observations after which a queue need not have a message."""
 
 _REMEDY = "run with cluster.disk: {kind: programmable, record: true}"
 
@@ -75,7 +79,7 @@ def read_copies(folder: Path, subject: Subject) -> tuple[Copies, dict[str, Store
     storing = [number for number, disk in enumerate(disks.values()) if len(disk.values)] or list(range(len(disks)))
     hosts, numbers = [list(disks)[number] for number in storing], np.full(len(disks) + 1, ELSEWHERE)
     numbers[storing], numbers[-1] = range(len(storing)), UNKNOWN
-    return Copies(hosts, acked_ns, gone_ns, stable[storing], written[storing], numbers[leader]), disks
+    return Copies(hosts, acked_ns, gone_ns, stable[storing], written[storing], numbers[leader], values), disks
 
 
 def recorded(folder: Path, subject: Subject) -> tuple[Plan, RecordedDisks, dict[str, Path]]:
@@ -114,9 +118,23 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
         sent = messages.filter(pc.equal(direction, "sent"))
         op = sent["op"].to_numpy()
         values, acked_ns = sent["value"].to_numpy()[done[op]], ended_ns[op[done[op]]]
-        received = messages.filter(pc.equal(direction, "received")) if each.topic in taken else messages.slice(0, 0)
-        found[each.topic, each.partition] = Acknowledged(values, acked_ns, _first_received_ns(values, received))
+        gone_ns = np.full(len(values), NEVER)
+        if each.topic in taken:
+            gone_ns = _first_ns(values, *_settled(operations, messages, read_observations(each)))
+        found[each.topic, each.partition] = Acknowledged(values, acked_ns, gone_ns)
     return found
+
+
+def _settled(operations: pa.Table, messages: pa.Table, observations: pa.Table) -> tuple[Ints, Ints]:
+    """Return which messages of a queue were settled, and when that began: what surely had no effect does not count."""
+    f, failed = operations["f"].cast(pa.string()), pc.equal(operations["outcome"].cast(pa.string()), "fail")
+    start_ns = operations["start_ns"].to_numpy()
+    settled = observations.filter(pc.is_in(observations["kind"].cast(pa.string()), value_set=pa.array(_SETTLED)))
+    settled = settled.filter(pc.invert(failed.take(settled["op"])))
+    polled = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "received"))
+    polled = polled.filter(pc.equal(f.take(polled["op"]), "poll"))
+    at_ns = [start_ns[settled["op"].to_numpy()], polled["received_ns"].to_numpy()]
+    return np.concatenate([settled["value"].to_numpy(), polled["value"].to_numpy()]), np.concatenate(at_ns)
 
 
 def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
@@ -133,11 +151,10 @@ def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
     return values[order], acked_ns[order], gone_ns[order], leader[order]
 
 
-def _first_received_ns(values: Ints, received: pa.Table) -> Ints:
-    """Return when each value was first received; NEVER if it was not."""
+def _first_ns(values: Ints, among: Ints, times_ns: Ints) -> Ints:
+    """Return the first of these times of each value, given the value of each; NEVER if it has none."""
     found_ns = np.full(len(values), NEVER)
-    times_ns = received["received_ns"].to_numpy()
-    known, first = np.unique(received["value"].to_numpy()[np.argsort(times_ns, kind="stable")], return_index=True)
+    known, first = np.unique(among[np.argsort(times_ns, kind="stable")], return_index=True)
     if len(known):
         at = np.minimum(np.searchsorted(known, values), len(known) - 1)
         there = known[at] == values

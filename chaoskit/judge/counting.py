@@ -148,11 +148,15 @@ class Sends:
             due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
         return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
 
-    def made(self, load: Load) -> Ints:
-        """Return how many messages due in each bin of the load were sent, however often; empty if none has to be."""
+    def made(self, load: Load, *, started: bool = False) -> Ints:
+        """Return how many messages due in each bin of the load were sent, however often; empty if none has to be.
+
+        If `started`, return how many were first sent in it.
+        """
         if not load.every_ns:
             return np.zeros(0, np.int64)
-        return np.bincount(load.bins(self.due_ns[first_of_each(self.value, self.start_ns)])).astype(np.int64)
+        times_ns = self.start_ns if started else self.due_ns
+        return np.bincount(load.bins(times_ns[first_of_each(self.value, self.start_ns)])).astype(np.int64)
 
 
 def operations_counted(table: pa.Table) -> pa.Table:
@@ -182,7 +186,7 @@ def partition_measured(
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
     first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
-    told = single("received", rows.size), _of_transactions(messages, operations)
+    told = single("received", rows.size), *_of_sends(messages, operations)
     late = _late(tables, first, timing)
     delivered = _delivered(messages, (first, reader), sends, timing)
     counts = pa.concat_tables([*_sent(sends, timing), *told, *delivered, *late])
@@ -191,12 +195,13 @@ def partition_measured(
     return counts, _waits(partition, sends, found, lasting)
 
 
-def _of_transactions(messages: pa.Table, operations: Operations) -> pa.Table:
-    """Return COUNTS of the messages that were sent by operations which are whole transactions."""
+def _of_sends(messages: pa.Table, operations: Operations) -> Iterator[pa.Table]:
+    """Yield COUNTS of the messages that were sent by operations which are whole transactions, and of all of sends."""
     row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
     whole = operations.whole[row]
     outcome: Ints = whole[whole >= 0].astype(np.int64)
-    return counted("outcome", _zeros(outcome), outcome)
+    yield counted("outcome", _zeros(outcome), outcome)
+    yield single("stored", np.count_nonzero(operations.sends[row] | (whole >= 0)))
 
 
 def received_rows(messages: pa.Table, operations: Operations) -> Ints:
@@ -277,9 +282,9 @@ def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
     yield counted("acked", segments(timing, done_ns), _zeros(done_ns))
     yield single("sends", np.count_nonzero(sends.start_ns <= load.end_ns))
     yield single("acks", np.count_nonzero(done_ns <= load.end_ns))
-    made = sends.made(load)
-    bins = np.flatnonzero(made)
-    yield counted("made", bins, _zeros(bins), made[bins])
+    for series, made in (("made", sends.made(load)), ("started", sends.made(load, started=True))):
+        bins = np.flatnonzero(made)
+        yield counted(series, bins, _zeros(bins), made[bins])
 
 
 def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:

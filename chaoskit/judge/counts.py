@@ -29,8 +29,10 @@ COUNTS = pa.schema(
 - `undelivered`: acknowledged sends that were never delivered
 - `due`, `acked`: sends by the segment of `Timing.edges` in which they were due, and were acknowledged
 - `made`: messages sent; the segment is the bin of `Load` in which they were due
+- `started`: the same; the segment is the bin in which they were made
 - `sends`, `acks`: sends that were made, and were acknowledged, before the end of the load
 - `received`: messages received, except by the auditor
+- `stored`: messages of sends, of warm-up too
 - `outcome`: all sends, of warm-up too; the bucket is the index in OUTCOMES
 """
 

@@ -20,22 +20,26 @@ import pyarrow as pa
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.checker import FINDINGS, FaultWindow
 from chaoskit.contract.digesting import Fate
 from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES, SERIES
-from chaoskit.history.digesting.live import digests, portions, routes_of
+from chaoskit.history.digesting.live import courses, digests, portions, routes_of
 from chaoskit.history.format.audits import Audit, Bounds, Place
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import NO_POSITION, RECORD
 from chaoskit.history.format.schema import AUDITOR, OUTCOMES
 from chaoskit.judge.counts import counted, single, summed
+from chaoskit.judge.digested_commits import commits_back
 from chaoskit.judge.digested_fates import Fates, FinalRead
+from chaoskit.judge.digested_readers import Readers
+from chaoskit.judge.digested_standing import by_client, out_of_order, together, undisturbed
 from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
 
 _TABLES_MAX = 500
+_TELLS = "which was not looked at; record: history tells why"
 _ODD = (Fate.TWICE, Fate.DISORDERED, Fate.CORRUPT)
 """The fate that each of `ODDITIES` is."""
 
@@ -74,10 +78,10 @@ class Digested:
     def __init__(self, folder: Path, places: Sequence[Place], groups: int = 0) -> None:
         self._folder = folder
         self._places = places
-        self._groups = groups
         self._routes = routes_of(folder)
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
+        self._readers = Readers(self._digests, self._routes, groups)
         self._sent_places, self._acked_places = self._union("sent", None), self._union("acked", None)
         everything = np.concatenate([self._pending(), *(each.blocks for each in portions(folder))])
         acked = everything[:, blocks.ACKED] == 1
@@ -205,7 +209,7 @@ class Digested:
         if unsteady := sum(each.counted.get("unsteady", 0) for each in readers):
             yield f"consumers received {unsteady:,} messages at positions already passed; record: history tells why"
         kept = self._union("received", True)
-        if passed := self._passed(kept):
+        if passed := self._readers.passed(kept):
             yield f"consumers passed {passed:,} messages of the log without receiving them; record: history tells why"
         whole = [isinstance(each, Bounds) and each.complete and each.low <= 0 for each in audits.values()]
         if audits and all(whole):
@@ -213,26 +217,32 @@ class Digested:
             if read.size:
                 yield f"{read.size:,} messages that were not acknowledged were read, and are not in the log any more"
 
-    def _passed(self, kept: Intervals) -> int:
-        """Return how many messages of the log a reader never received, although it received later ones."""
-        readers: dict[str, Intervals] = {}
-        for each in self._digests:
-            name, _, number = each.client.partition("#")[0].rpartition("-")
-            if each.received.size and not each.client.startswith(AUDITOR):
-                who = str(int(number) % self._groups) if self._groups and number.isdigit() else f"{name}-{number}"
-                readers.setdefault(who, Intervals()).update(each.received)
-        return sum(self._holes(kept.minus(each), each) for each in readers.values())
+    def unlooked(
+        self, load: Load, faults: Sequence[FaultWindow], paused: tuple[int, int] | None, bound_ns: int
+    ) -> Iterator[str]:
+        """Yield what may be wrong and was not looked at, because only a history tells, as sentences.
 
-    def _holes(self, absent: Intervals, received: Intervals) -> int:
-        """Return how many places are absent before a later one of their producer and route."""
-        if not absent.size or not received.size:
-            return 0
-        number = self._routes.numbers(self._routes.values(absent.starts))
-        after = np.searchsorted(received.starts, absent.starts, side="right")
-        inside = after < received.starts.size
-        later = self._routes.numbers(self._routes.values(received.starts[after[inside]]))
-        inside[inside] = later == number[inside]
-        return int((absent.ends - absent.starts)[inside].sum())
+        Args:
+            load: when sends were due.
+            faults: the faults of the run.
+            paused: when all consumers were told to pause, ns since the start of the run; None: never.
+            bound_ns: how long the system may take to recover from a fault.
+        """
+        kept, arrivals = self._union("received", True), by_client(courses(self._folder))
+        there = self._acked_places.common(kept)
+        for clients, received in self._readers.received.items():
+            own = together([arrivals[client] for client in clients if client in arrivals])
+            acked = self.dated(self._readers.waiting(there, received), widest=True)[1]
+            spans = [*own.silences(load, bound_ns), *own.unanswered(load, [at for at in acked if at], bound_ns)]
+            if any(undisturbed(span, faults, clients, paused, bound_ns) for span in spans):
+                yield f"{', '.join(sorted(clients))}: nothing came for longer than the bound, {_TELLS}"
+        missing = self._acked_places.minus(kept)
+        whole = self._acked[missing.within(self._acked[:, blocks.LOW], self._acked[:, blocks.HIGH]) == 0]
+        routes = self._routes.of(self._routes.values(whole[:, blocks.LOW]))
+        if not self.counted(ODDITIES[0]) and (count := out_of_order(whole, routes)):
+            yield f"messages of {count:,} moments lie below what was acknowledged before they were sent, {_TELLS}"
+        if back := commits_back(self._digests):
+            yield f"committed positions of groups went back, {back:,} times or more, {_TELLS}"
 
     def dated(self, places: Ints, *, widest: bool) -> tuple[list[int | None], list[int | None]]:
         """Return when each message was written and acknowledged: the times that all of its block had, or some.

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 
@@ -23,6 +26,9 @@ class Counted(Protocol):
     def allowed(self) -> bool: ...
     @property
     def causes(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about: several readers may lack one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,30 @@ class Told:
     count: int
     allowed: bool
     causes: Sequence[Mapping[str, Any]]
+    messages: int | None = None
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Told:
         """Read one."""
-        return cls(told["count"], told["allowed"], told["explained"])
+        return cls(told["count"], told["allowed"], told["explained"], told.get("messages"))
+
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about."""
+        return self.count if self.messages is None else self.messages
+
+
+def messages_of(name: str, rows: pa.Table) -> int | None:
+    """Return how many messages the findings of one anomaly are about, if it tells what became of messages; else None.
+
+    A message that several subscribers lack is one message. A finding without a value is about one of its own.
+    """
+    if installed.anomalies()[name].gone in (Gone.NO, Gone.CUT):
+        return None
+    known = rows.filter(pc.is_valid(rows["value"])).select(["topic", "value"])
+    known = known.set_column(0, "topic", known["topic"].cast(pa.string()))
+    distinct: int = known.group_by(["topic", "value"]).aggregate([]).num_rows
+    return distinct + int(rows["value"].null_count)
 
 
 def lost_messages(anomalies: Mapping[str, Counted]) -> int:
@@ -54,7 +79,7 @@ def lost_messages(anomalies: Mapping[str, Counted]) -> int:
 
 
 def _counts(anomalies: Mapping[str, Counted], kind: Gone) -> list[int]:
-    return [anomalies[name].count for name in installed.gone(kind) if name in anomalies]
+    return [anomalies[name].distinct for name in installed.gone(kind) if name in anomalies]
 
 
 def headline(
@@ -65,8 +90,9 @@ def headline(
     missed: Sequence[str] = (),
     idle: str = "",
     sends_per_s: float = 0.0,
+    doubts: Sequence[str] = (),
 ) -> str:
-    """Return what happened, in one sentence.
+    """Return what happened, in one sentence. It agrees with the verdict: nothing is KEPT where there is a doubt.
 
     Args:
         acked: number of acknowledged sends.
@@ -75,9 +101,10 @@ def headline(
         missed: names of the times that are not as expected.
         idle: see `without_consequence`.
         sends_per_s: by which losses are told in seconds of traffic, too; 0: it is not known.
+        doubts: why the run proves too little, the most important one first.
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
-    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s), *more, idle]))
+    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s, doubts), *more, idle]))
 
 
 def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -106,27 +133,45 @@ def _idle(fault: Mapping[str, Any]) -> str:
     return f"{what} had no consequence{f': {stayed} stayed in sync' if stayed else ''}"
 
 
-def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_per_s: float) -> Iterator[str]:
+def _parts(
+    acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_per_s: float, doubts: Sequence[str]
+) -> Iterator[str]:
     if not acked:
         yield "UNKNOWN: nothing was acknowledged"
+        yield from _beside(anomalies)
         return
     losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
     for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
-        lasted_s = found.count / sends_per_s if sends_per_s else 0.0
+        lasted_s = found.distinct / sends_per_s if sends_per_s else 0.0
         lasted = f" ({lasted_s:,.1f} s of traffic)" if lasted_s >= _TRAFFIC_MIN_S else ""
-        yield f"LOST {found.count:,} of {acked:,} acknowledged messages{lasted}, {_why(found)}"
+        yield f"LOST {_of_acknowledged(found, acked)}{lasted}, {_why(found)}"
     gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
     for name, found in gone:
         anomaly = installed.anomalies()[name]
         word = "LOST" if anomaly.gone is Gone.VANISHED else "GONE"
-        yield f"{word} {found.count:,} of {acked:,} acknowledged messages, which {anomaly.became}, {_why(found)}"
+        yield f"{word} {_of_acknowledged(found, acked)}, which {anomaly.became}, {_why(found)}"
     if unseen:
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "UNKNOWN: the final read is incomplete"
-    elif not losses and not gone:
+    if doubts:
+        more = f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
+        yield f"UNKNOWN: {doubts[0]}{more}"
+        if not (losses or gone or unseen) and complete:
+            yield f"none of {acked:,} acknowledged messages was found lost"
+    elif not (losses or gone or unseen) and complete:
         yield f"KEPT all {acked:,} acknowledged messages"
     yield from _beside(anomalies)
+
+
+def _of_acknowledged(found: Counted, acked: int) -> str:
+    """Return how many messages are gone, of how many. There may be more than acknowledged ones: a message whose
+    acknowledgement did not arrive can vanish, too."""
+    missing = found.distinct
+    told = f"{missing:,} of {acked:,} acknowledged messages"
+    if missing > acked:
+        told = f"{missing:,} messages, of which at most {acked:,} were acknowledged"
+    return told if missing == found.count else f"{told} (for several readers: {found.count:,} deliveries)"
 
 
 def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:

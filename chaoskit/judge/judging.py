@@ -29,7 +29,6 @@ from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
@@ -41,14 +40,19 @@ from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.exposure import recorded_exposure
+from chaoskit.judge.final_read import final_read
+from chaoskit.judge.headline import messages_of
+from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
-from chaoskit.judge.metrics import figures, measure
+from chaoskit.judge.metrics import figures, measure, not_made
+from chaoskit.judge.missing import doubts_of_record, require_messages
 from chaoskit.judge.models import unguarded
 from chaoskit.judge.readers import readers_of
 from chaoskit.judge.replays import not_replayed
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
+from chaoskit.judge.windows import faced, paused
 
 EXAMPLES_MAX = 5
 _PARTLY = "a fault explains it only if it was written at one of the times at which it may have been"
@@ -93,7 +97,10 @@ def check_run(folder: Path) -> Verdict:
         return _check_digested(folder, subject, history, faults)
     timing = Timing(load_of(folder), faults)
     findings = find(history, subject.bound_ns, timing.load, subject.imposed)
-    return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
+    counts, waits = measure(history, timing)
+    if not subject.imported:
+        require_messages(history, counts)
+    return judge(folder, subject, history, findings, figures(counts, waits, timing, folder / "latency"))
 
 
 def _check_digested(folder: Path, subject: Subject, history: History, faults: tuple[FaultTimes, ...]) -> Verdict:
@@ -107,7 +114,8 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
     told = found.told({place: history.audit(*place) for place in subject.partitions})
     sure = _sure(subject, history, told)
-    subject = replace(subject, liveness=_with_problems(subject.liveness, told.doubts))
+    unlooked = found.unlooked(timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns)
+    subject = replace(subject, liveness=_with_problems(subject.liveness, (*told.doubts, *unlooked)))
     return judge(folder, subject, history, sure, load, Several(told.count, lambda judged: found.expanded(judged, told)))
 
 
@@ -176,6 +184,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     counts: Mapping[str, int],
 ) -> Verdict:
     promises = subject.promises()
+    if subject.origin == JEPSEN:
+        promises = allowed_of_jepsen(explained.findings, history)
     expect, liveness = subject.expect, subject.liveness
     anomalies = {
         name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0))
@@ -185,11 +195,10 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     seconds = seconds_of(folder)
     faults = tuple(_faults(subject, seconds, history, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
-    audit, complete = _audit(subject, history)
+    audit, complete = final_read(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    declared = subject.plan.declared if subject.plan else None
-    problems = (*liveness.get("problems", ()), *unguarded(history), *not_replayed(history, declared))
+    problems = _problems(subject, folder, history, load)
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
@@ -223,6 +232,18 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         availability=availability,
         latency=_with_uncertainty(load["latency"], history),
         exposure=recorded_exposure(folder, subject),
+        problems=problems,
+    )
+
+
+def _problems(subject: Subject, folder: Path, history: History, load: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what makes a run prove too little, besides its faults and its final read."""
+    return (
+        *not_made(load),
+        *subject.liveness.get("problems", ()),
+        *unguarded(history),
+        *not_replayed(history, subject.plan.declared if subject.plan else None),
+        *doubts_of_record(folder, subject, history),
     )
 
 
@@ -322,6 +343,7 @@ def _found(  # noqa: PLR0917 - see `judge`
         tuple(examples(rows, history.operations, subject.describe)),
         told,
         doubt,
+        messages_of(name, rows),
     )
 
 
@@ -375,31 +397,3 @@ def _describe(operations: pa.Table, op: int) -> str:
     ended = "never completed" if row["end_ns"] is None else f"{row['outcome']} at {row['end_ns'] / 1e9:.3f} s"
     error = f" ({row['error']})" if row["error"] else ""
     return f"{row['f']} by {row['client']} at {row['start_ns'] / 1e9:.3f} s, {ended}{error}"
-
-
-def _unread(audit: Bounds, describe: Callable[[int], str]) -> dict[str, Any]:
-    """Return from where to where a partition was not read, also in the system's own notation, if it has one."""
-    told: dict[str, Any] = {"from": audit.reached, "to": audit.end}
-    if ends_after := describe(audit.end - 1) if audit.end > 0 else "":
-        told |= {"read_to": describe(audit.reached - 1) if audit.reached else "", "ends_after": ends_after}
-    return told
-
-
-def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
-    """Return the `audit` section of verdict.json, and whether the final read leaves no doubt.
-
-    An imported history may have no final read at all; messages that this leaves open are `unseen`.
-    """
-    wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
-    audits = {where: history.audit(*where) for where in wanted}
-    complete = all(audit is not None and audit.complete for audit in audits.values())
-    ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
-    unread = {
-        f"{topic}/{partition}": _unread(audit, subject.describe) if isinstance(audit, Bounds) else {}
-        for (topic, partition), audit in audits.items()
-        if audit is None or not audit.complete
-    }
-    found: dict[str, Any] = {"complete": complete, "end_positions": ends, "unread": unread}
-    if last := {where: text for where, end in ends.items() if end > 0 and (text := subject.describe(end - 1))}:
-        found["last_positions"] = last
-    return found, complete or (subject.imported and not ends)

@@ -8,7 +8,7 @@ time of the run; since when they had it is not, before they wrote it: that is in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
 
@@ -38,6 +38,7 @@ class Copies:
         written_ns: by host and message, when the disk had it; NEVER if it never had.
         leader: number of the host that led the message's partition when it was acknowledged; ELSEWHERE if that one
             stores no messages, UNKNOWN if it is not known.
+        values: the messages; empty if nobody asks for single ones.
     """
 
     hosts: Sequence[str]
@@ -46,6 +47,7 @@ class Copies:
     stable_ns: Ints
     written_ns: Ints
     leader: Ints
+    values: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

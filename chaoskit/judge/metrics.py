@@ -25,6 +25,7 @@ from chaoskit.judge.counts import of_series, summed, total
 from chaoskit.judge.models import model_of
 from chaoskit.judge.slowest import slowest
 from chaoskit.judge.timing import PHASES, Load, Timing
+from chaoskit.judge.unmade import unmade
 
 PARTITIONS_TOLD = 20
 """verdict.json names at most this many partitions: the worst ones."""
@@ -47,7 +48,7 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
     """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and write the histograms.
 
-    `end_ns` is when the load ended, ns since the start of the run.
+    `end_ns` is when the load ended, ns since the start of the run; `unmade` see `chaoskit.judge.unmade`.
 
     Counts include warm-up sends; the other figures do not. The auditor's operations are never included.
 
@@ -73,6 +74,7 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
             "never_made": None if load.every_ns is None else int(missing[1].sum()),
             "received": total(counts, "received"),
         },
+        "unmade": unmade(counts, waits, timing, int(missing[1].sum())),
         "rates": {
             "sends_per_s": round(total(counts, "sends") / seconds, 1),
             "acks_per_s": round(total(counts, "acks") / seconds, 1),
@@ -82,6 +84,18 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
         "behaviour": behaviour(counts, waits, timing),
         "end_ns": load.end_ns,
     }
+
+
+def not_made(figures: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the doubt that the load was not made, if it was not, given the figures of a run."""
+    counts, without = figures["counts"], figures.get("unmade", 0)
+    if not without:
+        return ()
+    missing, due = counts["never_made"], counts["never_made"] + counts["sent"]
+    reason = "no fault kept clients from making them"
+    if without < missing:
+        reason = f"no fault kept clients from making {without:,} of them"
+    return (f"the load was not made: {missing:,} of {due:,} sends were never made, though due; {reason}",)
 
 
 def never_made(counts: pa.Table, load: Load) -> tuple[Ints, Ints]:

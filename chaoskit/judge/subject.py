@@ -50,6 +50,7 @@ class Subject:
         plan: the run's plan; None for an imported history.
         liveness: content of recovery.json.
         bounds: bounds of times, by measure.
+        origin: what an imported history came from, such as `jepsen`; empty if that is not known.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Subject:
     plan: Plan | None = None
     liveness: Mapping[str, Any] = field(default_factory=lambda: {"recovered": None})
     bounds: Mapping[str, Bound] = field(default_factory=dict)
+    origin: str = ""
 
     @property
     def imported(self) -> bool:
@@ -183,7 +185,9 @@ def read_subject(folder: Path) -> Subject:
         problems = Problems(source)
         problems.tried(check_expected, scenario.expect, installed.anomalies())
         problems.raise_any()
-        return Subject(scenario.name, scenario.seed, numbers(scenario.expect), bounds=bounds(scenario.expect))
+        origin = str(scenario.imported.get("from", ""))
+        expect = scenario.expect
+        return Subject(scenario.name, scenario.seed, numbers(expect), bounds=bounds(expect), origin=origin)
     plan = make_plan(parse_scenario(content, source), source)
     declared = plan.scenario
     return Subject(

@@ -68,6 +68,18 @@ class Load:
         return next_ns if self.end_ns - next_ns >= max(_STUCK_MIN_NS, _STUCK_MIN_SENDS * self.every_ns) else None
 
     @property
+    def sends_too_few_to_tell(self) -> float:
+        """So many missing sends of all clients are a busy machine, or the end of the schedule; see `stuck_ns`."""
+        return self.clients * max(_STUCK_MIN_NS / self.every_ns, _STUCK_MIN_SENDS) if self.every_ns else 0.0
+
+    def due_by(self, times_ns: Ints) -> Ints:
+        """Return how many sends of all clients were due before each time of the load."""
+        if not self.every_ns:
+            return np.zeros(times_ns.size, np.int64)
+        due: Ints = self.clients * np.ceil((times_ns - self.begin_ns) / self.every_ns).astype(np.int64)
+        return due
+
+    @property
     def grid_ns(self) -> int:
         """Width of the bins by which times of the load are compared: whole seconds, at most 600 bins."""
         return SECOND * max(1, -(-(self.end_ns - self.begin_ns) // (_GRID_MAX * SECOND)))
@@ -101,7 +113,7 @@ class Load:
         if not self.every_ns or self.end_ns <= self.begin_ns:
             return _NOTHING, _NOTHING
         edges = np.append(np.arange(0, self.end_ns - self.begin_ns, self.bin_ns)[1:], self.end_ns - self.begin_ns)
-        due = self.clients * np.ceil(edges / self.every_ns).astype(np.int64)
+        due = self.due_by(self.begin_ns + edges)
         sent = np.cumsum(np.bincount(bins, weights=made, minlength=edges.size).astype(np.int64))
         owed = np.maximum(np.minimum.accumulate((due - sent)[::-1])[::-1], 0)
         missing = np.diff(owed, prepend=0)
@@ -145,9 +157,9 @@ class Timing:
         healed = [
             (each.healed_ns, each.healed_ns - each.start_ns) for each in self.faults if each.healed_ns is not None
         ]
-        begins, ends = _merged((healed_ns, healed_ns + around_ns(lasted_ns)) for healed_ns, lasted_ns in healed)
+        begins, ends = merged((healed_ns, healed_ns + around_ns(lasted_ns)) for healed_ns, lasted_ns in healed)
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= due_ns] = AFTER
-        begins, ends = _merged(
+        begins, ends = merged(
             (each.start_ns, _ENDLESS if each.healed_ns is None else each.healed_ns) for each in self.faults
         )
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= done_ns] = UNDER
@@ -228,7 +240,7 @@ def _starts(path: Path, group: int, load_start_ns: int) -> Ints:
     return starts[starts >= load_start_ns]
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> tuple[Ints, Ints]:
+def merged(spans: Iterable[tuple[int, int]]) -> tuple[Ints, Ints]:
     """Return the begins and ends of intervals, ascending; those that overlap are one. One more never begins."""
     begins: list[int] = []
     ends: list[int] = []

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.bounds import Bounded, describe
@@ -41,6 +43,7 @@ class Found:
         causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
             (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
         doubt: what could not be decided, if it proves nothing; see `chaoskit.contract.anomaly.Anomaly`.
+        messages: number of messages that the findings are about; None: as many as there are findings.
     """
 
     count: int
@@ -51,6 +54,12 @@ class Found:
     examples: tuple[Mapping[str, Any], ...] = ()
     causes: tuple[Mapping[str, Any], ...] = ()
     doubt: str = ""
+    messages: int | None = None
+
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about."""
+        return self.count if self.messages is None else self.messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class Verdict:
         exposure: what a power cut would have cost, if the disks were recorded; see `chaoskit.judge.exposure`.
         machine: what the harness's machine did during the load; None if nobody watched.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
+        problems: what else makes the run prove too little, such as a client that died; part of the reasons.
     """
 
     run: str
@@ -87,19 +97,28 @@ class Verdict:
     machine: Machine | None = None
     exposure: Mapping[str, Any] = field(default_factory=dict)
     replayable: bool = True
+    problems: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
         """What happened, in one sentence."""
-        missed = [name for name, each in self.bounds.items() if not each.met]
+        missed = [name for name, each in self.bounds.items() if each.missed]
         idle = without_consequence(self.faults)
+        unread = not self.audit["complete"] or any(
+            self.anomalies[name].count for name in installed.gone(Gone.UNSEEN) if name in self.anomalies
+        )
+        doubts = self.problems
+        if self.verdict == UNKNOWN and not unread:
+            doubts = tuple(dict.fromkeys([*self.problems, *self.reasons]))
         return headline(
             self.counts["acked"],
             self.anomalies,
-            complete=self.audit["complete"],
+            # a history that is valid without a final read has shown every message to somebody
+            complete=self.audit["complete"] or self.verdict == VALID,
             missed=missed,
             idle=idle,
             sends_per_s=self.rates.get("sends_per_s", 0.0),
+            doubts=doubts,
         )
 
     @property
@@ -125,6 +144,7 @@ class Verdict:
             "anomalies": {
                 name: {
                     "count": anomaly.count,
+                    **({} if anomaly.distinct == anomaly.count else {"messages": anomaly.distinct}),
                     "allowed": anomaly.allowed,
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,
@@ -249,7 +269,7 @@ def decide(
     if behind:
         where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
-    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if not each.met]
+    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.missed]
     if wrong:
         return INVALID, (*wrong, *absent, *problems)
     doubts = list(problems)
@@ -258,6 +278,7 @@ def decide(
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
     doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
+    doubts += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.unknown]
     if acked == 0:
         told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
         doubts.append(f"nothing was acknowledged during the load{told}")

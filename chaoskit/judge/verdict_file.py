@@ -56,6 +56,7 @@ class AnomalyTold(TypedDict):
     remedy: str
     between_s: tuple[float, float] | None
     explained: list[CauseTold]
+    messages: NotRequired[_Count]
     examples: list[ExampleTold]
 
 
@@ -207,6 +208,7 @@ class BoundTold(TypedDict):
     measured_ms: float | None
     met: bool
     note: str
+    unknown: NotRequired[bool]
 
 
 @_Further

@@ -6,6 +6,7 @@ vl-convert-python and is embedded in the file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from typing import Any
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
+from chaoskit.base.plain import lines, plain
 from chaoskit.base.state import cache_folder
 from chaoskit.report.words import milliseconds, number, seconds_of
 
@@ -42,10 +44,21 @@ def render(template: str, packages: Sequence[str] = (), **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
     )
+    environment.policies["json.dumps_function"] = _json
     environment.filters.update(_FILTERS)
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     return environment.get_template(template).render(library=chart_library(), made=made, **content)
+
+
+def _shown(value: Any) -> Any:
+    """Return what a template puts into the page, without what reverses writing; jinja escapes HTML."""
+    return lines(value) if type(value) is str else value
+
+
+def _json(value: Any, **options: Any) -> str:
+    return json.dumps(plain(value, lines), **options)
 
 
 @cache

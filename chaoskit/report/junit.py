@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from chaoskit.base.plain import lines, one_line, plain
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Verdict
 from chaoskit.report.run_page import REPORT
@@ -28,6 +29,7 @@ class Case:
 
 def properties(verdict: Verdict, folder: Path) -> dict[str, str]:
     """Return what a CI system should show of a run, whether it passed or failed."""
+    verdict = plain(verdict)
     told = {
         "seed": verdict.seed,
         "verdict": verdict.verdict,
@@ -58,7 +60,7 @@ def junit(cases: Iterable[Case]) -> bytes:
             failures += 1
             reasons = "; ".join(case.verdict.reasons[:1])
             message = f"{case.verdict.headline}; the run is {case.verdict.verdict}: {reasons}"
-            failure = Xml.SubElement(row, "failure", message=_text(message), type=case.verdict.verdict)
+            failure = Xml.SubElement(row, "failure", message=_text(one_line(message)), type=case.verdict.verdict)
             failure.text = _text(summary(case.verdict, case.folder))
     suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": "0", "skipped": "0"}
     root = Xml.Element("testsuites")
@@ -69,5 +71,5 @@ def junit(cases: Iterable[Case]) -> bytes:
 
 
 def _text(said: str) -> str:
-    """Return text without characters that XML cannot hold."""
-    return _NOT_XML.sub("?", said)
+    """Return text as it may be shown, without characters that XML cannot hold."""
+    return _NOT_XML.sub("?", lines(said))

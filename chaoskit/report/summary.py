@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chaoskit.base.plain import one_line, plain
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
@@ -38,7 +39,8 @@ _AT_ONCE_MS = 50
 
 
 def summary(verdict: Verdict, folder: Path) -> str:
-    """Return the summary of one run as plain text."""
+    """Return the summary of one run as plain text; what systems said is escaped, and stays on its line."""
+    verdict = plain(verdict)
     return "\n".join(
         [*_done(verdict), "", *_found(verdict), "", *_measured(verdict), "", *_conclusion(verdict, folder)]
     )
@@ -341,16 +343,18 @@ def _percentiles(point: Mapping[str, Any]) -> str:
 def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines = [f"Verdict: {verdict.verdict}"]
     lines += [f"  {reason}" for reason in verdict.reasons]
-    lines.append(f"  run folder: {folder}")
+    lines.append(f"  run folder: {one_line(str(folder))}")
     if verdict.replayable:
         lines.append(f"  to repeat it: {replay_command(folder)}")
-        lines.append(f"  to try another setting: {_program()} run {shlex.quote(str(folder))} --with KEY=VALUE")
+        lines.append(
+            f"  to try another setting: {_program()} run {one_line(shlex.quote(str(folder)))} --with KEY=VALUE"
+        )
     return lines
 
 
 def replay_command(folder: Path) -> str:
     """Return the command that repeats a run."""
-    return shlex.join([_program(), "replay", str(folder)])
+    return one_line(shlex.join([_program(), "replay", str(folder)]))
 
 
 def _program() -> str:

@@ -89,11 +89,12 @@ class CrashPoint:
             for another reason.
         why_not: the reason if it did not start, or is not known to have.
         acked: number of messages acknowledged before the first cut that the system must still have: of a queue, those
-            that no consumer had received.
+            that no consumer had begun to settle.
         lost: how many of them could not be read; None if the data model keeps nothing.
         predicted: how many of them no disk had on stable storage; None if that cannot be seen, or nothing is kept.
         allowed: whether the guarantees allow a loss.
         run: folder of the point's own run; empty if it failed before it had one.
+        flushed: how many of the lost ones all their replicas had on stable storage; None if that cannot be seen.
     """
 
     at_s: float
@@ -106,13 +107,23 @@ class CrashPoint:
     predicted: int | None
     allowed: bool
     run: str
+    flushed: int | None = None
 
     @property
     def verdict(self) -> str:
-        """Whether the system started without a disallowed loss."""
+        """Whether the system started without a loss that is not allowed. Whatever the guarantees say, it must not lose
+        what all replicas had flushed."""
         if self.started is None:
             return UNKNOWN
-        return VALID if self.started and (not self.lost or self.allowed) else INVALID
+        return VALID if self.started and (not self.lost or (self.allowed and not self.thrown_away)) else INVALID
+
+    @property
+    def thrown_away(self) -> int:
+        """How many messages the system lost although the disks had them; if it is not known on how many each was, those
+        that are more than predicted."""
+        if self.flushed is not None:
+            return self.flushed
+        return 0 if self.predicted is None else max((self.lost or 0) - self.predicted, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +223,11 @@ def _try(  # noqa: PLR0917 - what a point is
     except (RunFailed, BadInput) as error:
         started = False if isinstance(error.__cause__, ServiceError) else None
         why_not = " ".join(str(error).split())
-    lost = sum(
-        pc.sum(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64()))))).as_py() or 0
+    lost = {
+        place: values.filter(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64())))))
         for place, values in acked.items()
         if started
-    )
+    }
     whole = [cut.on_cut == CutMode.WHOLE.value for cut in cuts.values()]
     return CrashPoint(
         at_s=round(min(times_ns) / 1e9, 3),
@@ -225,10 +236,11 @@ def _try(  # noqa: PLR0917 - what a point is
         started=started,
         why_not=why_not,
         acked=sum(map(len, acked.values())),
-        lost=lost if recorded.keeps else None,
+        lost=sum(map(len, lost.values())) if recorded.keeps else None,
         predicted=recorded.missing_at(times_ns, whole) if recorded.keeps else None,
         allowed=recorded.allowance.allowed,
         run=where,
+        flushed=recorded.whole_of(lost, times_ns, whole) if recorded.keeps else None,
     )
 
 

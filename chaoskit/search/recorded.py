@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
@@ -126,8 +127,33 @@ class Recorded:
         copies = self.copies
         if copies is None:
             return None
+        due = (copies.acked_ns < min(cuts_ns)) & (copies.gone_ns >= min(cuts_ns))
+        return int((due & ~self._on_disks(copies, cuts_ns, whole).any(axis=0)).sum())
+
+    def whole_of(self, lost: Mapping[Place, pa.Array], cuts_ns: Sequence[int], whole: Sequence[bool]) -> int | None:
+        """Return how many of these messages were on as many disks after all cuts, if these keep nothing that was not
+        flushed, as their topic has replicas; None if that cannot be seen.
+
+        Args:
+            lost: the messages of each partition.
+            cuts_ns, whole: as of `missing_at`.
+        """
+        if self.copies is None:
+            return None
+        order = np.argsort(self.copies.values, kind="stable")
+        values, on_disks = self.copies.values[order], self._on_disks(self.copies, cuts_ns, whole).sum(axis=0)[order]
+        replicas = {topic.name: topic.replication for topic in self.plan.declared.topics}
+        count = 0
+        for (topic, _), missing in lost.items():
+            numbers = missing.to_numpy()
+            at = np.minimum(np.searchsorted(values, numbers), max(values.size - 1, 0))
+            known = values[at] == numbers if values.size else np.zeros(numbers.size, np.bool_)
+            count += int((on_disks[at[known]] >= replicas[topic]).sum())
+        return count
+
+    def _on_disks(self, copies: Copies, cuts_ns: Sequence[int], whole: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return by host and message whether its disk has it after its cut."""
         stored = [number for number, host in enumerate(self.hosts) if host in copies.hosts]
         at_ns, spared = np.array(cuts_ns)[stored, None], np.array(whole)[stored, None]
-        there = np.where(spared, copies.written_ns, copies.stable_ns) <= at_ns
-        due = (copies.acked_ns < min(cuts_ns)) & (copies.gone_ns >= min(cuts_ns))
-        return int((due & ~there.any(axis=0)).sum())
+        there: npt.NDArray[np.bool_] = np.where(spared, copies.written_ns, copies.stable_ns) <= at_ns
+        return there

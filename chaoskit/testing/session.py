@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import owner
-from chaoskit.base.errors import BadInput, RunInterrupted, nearest
+from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted, nearest
+from chaoskit.base.plain import below, one_line
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import VALID, Found, Verdict
@@ -83,7 +84,7 @@ class Run:
         __tracebackhide__ = True
         if self.verdict.verdict != VALID:
             told = f"{self.verdict.headline}; the run is {self.verdict.verdict}: {self.verdict.reasons[0]}"
-            raise AssertionError(f"{told}\n{self.summary}")
+            raise AssertionError(f"{one_line(told)}\n{self.summary}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,12 @@ class ChaosSession:
         except PermissionError as error:
             raise owner.refused(error) from None
         except BadInput as error:
-            raise BadInput(str(error)) from None  # without the frames of chaoskit, which say nothing to the user
+            raise BadInput(below(str(error))) from None  # without the frames of chaoskit, which say nothing to the user
         except RunInterrupted as error:
-            raise KeyboardInterrupt(str(error)) from None
+            raise KeyboardInterrupt(below(str(error))) from None
+        except ChaoskitError as error:
+            error.args = (below(str(error)),)  # pytest prints it
+            raise
         self.runs.append(Run(folder, verdict))
         if here.interrupted:
             raise KeyboardInterrupt(f"interrupted; what was recorded is judged: {folder}")
@@ -177,4 +181,4 @@ class _Lines:
 
     def on(self, event: Event) -> None:
         if line := told(event):
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{one_line(line)}\n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.arrays.columns import NONE, Ints, changes, stable_order
+from checkers.arrays.columns import NONE, Flags, Ints, changes, stable_order
 from checkers.arrays.rows import Operations, Receives
 
 
@@ -14,15 +14,21 @@ from checkers.arrays.rows import Operations, Receives
 class Reading:
     """All receives of polls with a known position, process by process, in the order of reading.
 
-    A session is a part of one process without `assign`, `subscribe` or `seek`.
+    A session is a part of one process without `assign`, `subscribe` or `seek`. A transaction that polls and does not
+    commit moves its consumer only until it ends, as in Jepsen's `poll-skip+nonmonotonic-cases-per-process` (kafka.clj
+    of jepsen-io/jepsen), which remembers the last read of committed ones only.
 
     Attributes:
         row: row of the receive.
         session: number of its session, ascending.
+        before: index of the receive after which it was read; `NONE` if there is none.
+        kept: whether it moved the consumer for good.
     """
 
     row: Ints
     session: Ints
+    before: Ints
+    kept: Flags
 
 
 def reading_of(receives: Receives, operations: Operations) -> Reading:
@@ -38,7 +44,19 @@ def reading_of(receives: Receives, operations: Operations) -> Reading:
     begins = changes(operations.process[polls], _repositionings_before(polls, operations))
     session = np.cumsum(begins, dtype=np.int32)
     counts = np.diff(np.append(np.flatnonzero(starts), order.size))
-    return Reading(order, np.repeat(session, counts))
+    kept = ~operations.stays[operation]
+    return Reading(order, np.repeat(session, counts), _before(starts, kept), kept)
+
+
+def _before(starts: Flags, kept: Flags) -> Ints:
+    """Return after which receive each one was read, given whether it is the first of its operation, and whether that
+    moved the consumer for good."""
+    index = np.arange(kept.size)
+    if kept.all():
+        return index - 1
+    last_kept = np.append(NONE, np.maximum.accumulate(np.where(kept, index, NONE))[:-1])
+    before: Ints = np.where(starts, last_kept, index - 1)
+    return before
 
 
 def _repositionings_before(polls: Ints, operations: Operations) -> Ints:

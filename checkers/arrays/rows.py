@@ -32,6 +32,8 @@ class Operations:
         wants: whether it asked for messages.
         duplicate: whether it was acknowledged as a duplicate.
         asks: whether it is the final read, which asks for the end positions when it begins.
+        stays: whether it is a whole transaction that did not, or may not have, committed: its consumer goes on from
+            where the last one that did had left it.
     """
 
     op: Ints
@@ -46,6 +48,7 @@ class Operations:
     asks: Flags
     takes: Flags
     wants: Flags
+    stays: Flags
 
     @classmethod
     def of(cls, table: pa.Table) -> Operations:
@@ -64,6 +67,7 @@ class Operations:
             asks=is_one_of(table["f"], ["audit"]),
             takes=is_one_of(table["f"], ["receive"]),
             wants=is_one_of(table["f"], ASKING),
+            stays=is_one_of(table["f"], ["txn"]) & (outcome != OK),
         )
 
     def rows_of(self, op: Ints) -> Ints:

@@ -227,11 +227,12 @@ class LogView:
 
     @cached_property
     def jumps(self) -> tuple[Ints, Ints]:
-        """Rows (before, after) of consecutive receives of one session at non-consecutive ids."""
-        position, session = self.read_positions[self.reading.row], self.reading.session
-        irregular = (np.diff(position) != 1) & (session[1:] == session[:-1])
-        before = np.flatnonzero(irregular)
-        return self.reading.row[before], self.reading.row[before + 1]
+        """Rows (before, after) of receives of one session that were read one after the other, at non-consecutive ids;
+        see `Reading.before`."""
+        position, session, before = self.read_positions[self.reading.row], self.reading.session, self.reading.before
+        irregular = (position - position[before] != 1) & (session == session[before]) & (before != NONE)
+        after = np.flatnonzero(irregular)
+        return self.reading.row[before[after]], self.reading.row[after]
 
     @cached_property
     def passed(self) -> tuple[Ints, Ints, Ints, Ints]:

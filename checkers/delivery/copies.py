@@ -87,13 +87,14 @@ def redelivered_cases(view: LogView) -> pa.Table:
     `other_op`, whose value at that position is `other_value`.
     """
     reads, reading = view.receives, view.reading
-    position, session = view.read_positions[reading.row], reading.session
+    read, session = reading.row[reading.kept], reading.session[reading.kept]
+    position = view.read_positions[read]
     rank, highest = running_maximum(session, position, view.positions.size)
     suspects = position[1:][rank[1:] <= highest[:-1]]
     rows = np.flatnonzero(marked(view.positions.size, suspects)[position])
     rows = rows[np.lexsort((position[rows], session[rows]))]
     again = np.flatnonzero(~changes(session[rows], position[rows]))
-    before, after = reads.take(reading.row[rows[again - 1]]), reads.take(reading.row[rows[again]])
+    before, after = reads.take(read[rows[again - 1]]), reads.take(read[rows[again]])
     how = np.where(before.operation == after.operation, 0, 1)
     return received_after(view, REDELIVERED, before, after, details=REDELIVERED_DETAILS, detail=how)
 

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of, words_of
+from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of, marked, words_of
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView
 
@@ -53,11 +53,13 @@ class Membership:
         groups: their names; the other tables number them.
         commits: in order of invocation.
         ownerships: in order of invocation.
+        commits_told: whether commits of each group were recorded, with whatever outcome.
     """
 
     groups: list[str]
     commits: Commits
     ownerships: Ownerships
+    commits_told: Flags
 
     @classmethod
     def of(cls, observations: pa.Table, operations: pa.Table, rows: Operations) -> Self:
@@ -82,7 +84,7 @@ class Membership:
             rows.end_ns[operation[assigned]],
             until_ns,
         )
-        return cls(groups, commits, ownerships)
+        return cls(groups, commits, ownerships, marked(len(groups), group[~assigned]))
 
     def members(self, group: int, rows: Operations) -> Ints:
         """Return the processes that owned the partition, or committed, for a group."""

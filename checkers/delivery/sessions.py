@@ -1,8 +1,9 @@
 """The sessions of a queue's consumers.
 
 A session is the part of a process from one operation that ends a consumer (`subscribe`, `crash`, `close`, or any
-operation that found its connection gone) to the next one, or to the last thing that it did. What belongs to an
-operation that ends a session, such as the messages of a `receive` that failed, still belongs to that session.
+operation that found its connection gone) to the next one, or to the last thing that it did. A settlement that failed
+is not the end of one: the connection that its deliveries came on had been gone before. What belongs to an operation
+that ends a session, such as the messages of a `receive` that failed, still belongs to that session.
 
 Cost: O(n) for n operations.
 """
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.arrays.columns import NONE, Flags, Ints, first_rows, is_one_of
-from checkers.arrays.ends import OK
+from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.rows import Operations
 from checkers.delivery.deliveries import ENDING, last_ns
 
@@ -57,7 +58,9 @@ class Sessions:
         """Find the sessions in operations; `rows` are those of `table`."""
         size = max(rows.op.size, 1)
         consumes = is_one_of(table["f"], _CONSUMING)
-        ending = np.flatnonzero(is_one_of(table["f"], ENDING) | ((rows.outcome != OK) & consumes))
+        # a settlement that failed came after the end of the connection, which another operation found
+        late = is_one_of(table["f"], SETTLING) & (rows.outcome == FAIL)
+        ending = np.flatnonzero(is_one_of(table["f"], ENDING) | ((rows.outcome != OK) & consumes & ~late))
         first = first_rows(int(rows.process.max(initial=0)) + 1, rows.process)
         first = first[first != NONE]
         # An operation's key is even, so that the first session of a process begins just before its first operation.

@@ -1,5 +1,6 @@
 """Delivery that never comes: messages wait for a connected client that has room and asks for them, and nothing is
-delivered for longer than the bound, while no fault holds and none was healed within the bound before.
+delivered for longer than the bound, while no fault holds that can have caused that, and none was healed within the
+bound before (`hindrances`).
 
 Judged from the start of the load to its end, if both are known. A client counts from when its subscription was
 confirmed to what ended it; of one that was killed, to the last thing that is known of it. Groups of consumers are
@@ -11,22 +12,21 @@ Cost: O(n) for n receives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import Part, Setting
+from chaoskit.contract.checker import FaultWindow, Part, Setting
 from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of
 from checkers.arrays.findings import findings_of, merged
-from checkers.arrays.models import DELIVERED
+from checkers.arrays.models import DELIVERED, FEEDS
 from checkers.arrays.rows import Operations
 from checkers.arrays.view import LogView
 from checkers.delivery.deliveries import ENDING, Subscription, last_ns
+from checkers.delivery.hindrances import Span, calm, concerned, hindering
 from checkers.delivery.membership import delivered, pauses_ns
-
-Span = tuple[int, int]
 
 _PAUSE_NS = 30_000_000_000
 """A client that does not ask for longer than this does not want anything; of what it asks, one in 10 s is known."""
@@ -34,17 +34,20 @@ _PAUSE_NS = 30_000_000_000
 STUCK = Anomaly(
     "stuck",
     "nothing was delivered to a connected client for longer than the bound, although messages were waiting for it",
-    DELIVERED,
+    (*DELIVERED, *FEEDS),
     about=About.READING,
     shared=True,
 )
 
 
-def silences(setting: Setting, received_ns: Ints, from_ns: int, until_ns: int) -> Iterator[Span]:
-    """Yield the times, longer than the bound, without a receive and without a fault.
+def silences(
+    setting: Setting, faults: Sequence[FaultWindow], received_ns: Ints, from_ns: int, until_ns: int
+) -> Iterator[Span]:
+    """Yield the times, longer than the bound, without a receive and without a fault that may have caused that.
 
     Args:
         setting: of the partition.
+        faults: those that may, in order of time; see `checkers.delivery.hindrances`.
         received_ns: times of the receives, in any order.
         from_ns, until_ns: when a client was connected.
     """
@@ -56,20 +59,8 @@ def silences(setting: Setting, received_ns: Ints, from_ns: int, until_ns: int) -
     inside = np.sort(received_ns[(received_ns > begin_ns) & (received_ns < end_ns)])
     course = np.concatenate([[begin_ns], inside, [end_ns]])
     for at in np.flatnonzero(np.diff(course) > setting.bound_ns).tolist():
-        yield from _calm(setting, int(course[at]), int(course[at + 1]))
-
-
-def _calm(setting: Setting, from_ns: int, until_ns: int) -> Iterator[Span]:
-    """Yield what is left of an interval without the times of faults and of recovery from them, if longer than the
-    bound."""
-    begin_ns = from_ns
-    for fault in sorted(setting.faults, key=lambda each: each.start_ns):
-        if min(fault.start_ns, until_ns) - begin_ns > setting.bound_ns:
-            yield begin_ns, min(fault.start_ns, until_ns)
-        over_ns = until_ns if fault.healed_ns is None else fault.healed_ns + setting.bound_ns
-        begin_ns = max(begin_ns, over_ns)
-    if until_ns - begin_ns > setting.bound_ns:
-        yield begin_ns, until_ns
+        left = calm(faults, int(course[at]), int(course[at + 1]), setting.bound_ns)
+        yield from (each for each in left if each[1] - each[0] > setting.bound_ns)
 
 
 def asked(rows: Operations, process: int, from_ns: int, until_ns: int) -> Span:
@@ -98,7 +89,9 @@ def reader_cases(part: Part) -> pa.Table:
         process = rows.process[begin]
         own = rows.process[view.receives.operation] == process
         spans = _unpaused(part, view, begin)
-        quiet = [each for span in spans for each in silences(part.setting, view.receives.received_ns[own], *span)]
+        faults = hindering(part.setting, concerned(part.operations, view, [int(process)]), direct=True)
+        received_ns = view.receives.received_ns[own]
+        quiet = [each for span in spans for each in silences(part.setting, faults, received_ns, *span)]
         if quiet:
             found.append(_unread(view, begin, own, quiet))
     return merged(found)
@@ -112,10 +105,11 @@ def subscription_cases(part: Part, subscription: Subscription) -> pa.Table:
         is_one_of(part.operations["f"], ["subscribe"]) & np.isin(rows.process, subscription.processes)
     )
     own = np.isin(rows.process[view.receives.operation], subscription.processes)
+    faults = hindering(part.setting, concerned(part.operations, view, subscription.processes.tolist()))
     found = []
     for join in joins.tolist():
         span = int(rows.end_ns[join]), _ended_ns(part, view, join)
-        if quiet := list(silences(part.setting, view.receives.received_ns[own], *span)):
+        if quiet := list(silences(part.setting, faults, view.receives.received_ns[own], *span)):
             found.append(_unread(view, join, own, quiet, anywhere=True))
     return merged(found)
 

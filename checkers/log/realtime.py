@@ -42,7 +42,11 @@ def order_violation_cases(view: LogView) -> pa.Table:
 
 
 LATE = Anomaly(
-    "late", "an acknowledged message appeared behind a reader that had passed its position", LOGS, about=About.READING
+    "late",
+    "an acknowledged message appeared behind a reader that had passed its position",
+    LOGS,
+    implies=("passed-over",),
+    about=About.READING,
 )
 
 

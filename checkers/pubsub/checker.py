@@ -15,11 +15,13 @@ from checkers.arrays.models import FEEDS
 from checkers.delivery.copies import DUPLICATE, REDELIVERED
 from checkers.delivery.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases
 from checkers.delivery.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
+from checkers.delivery.stuck import STUCK
 from checkers.pubsub.alarms import FALSE_ALARM, UNNOTICED, alarm_cases
 from checkers.pubsub.deliveries import order_cases, repeated_cases
 from checkers.pubsub.late import LATE_JOINER_LOST, STALE, late_cases
 from checkers.pubsub.loss import MISSED, loss_cases
 from checkers.pubsub.ownership import NOT_OWNER, ownership_cases
+from checkers.pubsub.stuck import over_cases, stuck_cases
 from checkers.pubsub.view import FeedView
 from checkers.subscription.subscriptions import FIFO_VIOLATION
 
@@ -29,7 +31,7 @@ class PubSubChecker(SettlesPhantoms):
 
     anomalies = (
         LOST, UNSEEN, MISSED, LATE_JOINER_LOST, STALE, DUPLICATE, REDELIVERED, FIFO_VIOLATION, FAILED_VISIBLE, PHANTOM,
-        CORRUPT, MISROUTED, UNNOTICED, FALSE_ALARM, NOT_OWNER,
+        CORRUPT, MISROUTED, UNNOTICED, FALSE_ALARM, NOT_OWNER, STUCK,
     )  # fmt: skip
     models = FEEDS
 
@@ -49,5 +51,7 @@ class PubSubChecker(SettlesPhantoms):
                 corrupt_cases(view.log),
                 alarm_cases(view),
                 ownership_cases(view),
+                over_cases(view),
+                stuck_cases(part),
             ]
         )

@@ -92,7 +92,7 @@ def loss_cases(view: FeedView) -> pa.Table:
     for stay in view.stays:
         promised, lacks = _due(view, stay, rows)
         due.add(promised, stay.row)
-        away = _out_of_reach(view, stay, rows)
+        away = out_of_reach(view, stay, rows)
         decided = lacks & _decided(view, stay, rows) & ~away
         lawful = decided & ((stay.promise == AT_MOST_ONCE) | _replaced(view, stay, rows))
         missed.add(lawful, stay.row)
@@ -116,7 +116,7 @@ def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
     return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
 
 
-def _out_of_reach(view: FeedView, stay: Stay, rows: Ints) -> Flags:
+def out_of_reach(view: FeedView, stay: Stay, rows: Ints) -> Flags:
     """Return for each send whether its publisher may have been out of the subscriber's reach."""
     log, away = view.log, np.zeros(rows.size, np.bool_)
     operation = log.sends.operation[rows]

@@ -103,6 +103,7 @@ class FeedView:
         log: sends and receives, with ids of values.
         subscriber_of: number of the subscriber of each operation; clients of other roles have numbers, too.
         member_of: the same, with numbers for each of those that share a subscription.
+        changes: the observations of subscriptions that began or ended.
         told_of_publishers: the observations of what subscribers were told of publishers.
     """
 
@@ -122,7 +123,7 @@ class FeedView:
         self.told_of_publishers = _observed(part, PARTED, NOT_ALIVE, DEADLINE_MISSED)
         self._client = client
         self._names = dict(zip(names, range(len(names)), strict=True))
-        self._told = _observed(part, *_KINDS)
+        self.changes = _observed(part, *_KINDS)
         given = _observed(part, REPLAYED, RETAINED, LIVELINESS, DEADLINE, EXCLUSIVE)
         self._given = {
             (row["op"], row["kind"]): row["value"] for row in given.select(["op", "kind", "value"]).to_pylist()
@@ -201,13 +202,13 @@ class FeedView:
     @cached_property
     def single(self) -> list[Stay]:
         """A stay for each time that a subscriber was there, in order of time, lasting or not."""
-        if not self._told.num_rows:
+        if not self.changes.num_rows:
             return []
         operations = self.log.operations
-        rows = operations.rows_of(integers(self._told["op"]))
-        began = codes(self._told["kind"], _KINDS) == _SUBSCRIBED
-        promise, lasting = codes(self._told["name"], PROMISES), integers(self._told["value"]) == 1
-        keeps = integers(self._told["position"])
+        rows = operations.rows_of(integers(self.changes["op"]))
+        began = codes(self.changes["kind"], _KINDS) == _SUBSCRIBED
+        promise, lasting = codes(self.changes["name"], PROMISES), integers(self.changes["value"]) == 1
+        keeps = integers(self.changes["position"])
         process = operations.process[rows]
         # The next change of the same client ends a stay; without one, its last operation does. Changes are in the order
         # in which they were over: since when a subscription was not in place may be long before it was in place.

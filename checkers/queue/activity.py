@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checker import FaultWindow
 from checkers.arrays.columns import NONE, Flags, Ints, first_rows, integers
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import QUEUES
+from checkers.delivery.hindrances import concerned, hindering
 from checkers.delivery.stuck import STUCK, asked, silences
 from checkers.queue.view import MS, QueueView, delivery_findings
 from checkers.subscription.subscriptions import TWO_ACTIVE
@@ -130,7 +132,7 @@ def stuck_cases(view: QueueView) -> pa.Table:
     members = np.flatnonzero(_members(view))
     delay_ns = view.declared.get("delay", 0) * MS
     found: list[tuple[int, int, int]] = []
-    for gap_ns in silences(setting, log.receives.received_ns, 0, setting.load_end_ns or 0):
+    for gap_ns in silences(setting, _hindering(view), log.receives.received_ns, 0, setting.load_end_ns or 0):
         silent_ns, over_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
         from_ns, until_ns = np.zeros_like(silent_ns), np.zeros_like(over_ns)
         for each in members.tolist():
@@ -150,6 +152,15 @@ def stuck_cases(view: QueueView) -> pa.Table:
                 since_ns = max(int(from_ns[session]), int(ready_ns[value]))
                 found.append((session, value, since_ns + setting.bound_ns))
     return _kept_waiting(view, STUCK, found)
+
+
+def _hindering(view: QueueView) -> list[FaultWindow]:
+    """Return the faults that may have kept messages from consumers, in order of time; where messages wait for their
+    time, also what makes clocks wrong."""
+    if "delay" in view.declared:
+        return sorted(view.log.setting.faults, key=lambda each: each.start_ns)
+    consumers = np.unique(view.sessions.process[_members(view)])
+    return hindering(view.log.setting, concerned(view.operations, view.log, consumers.tolist()))
 
 
 def _kept_waiting(view: QueueView, anomaly: Anomaly, found: Sequence[tuple[int, int, int]]) -> pa.Table:
@@ -189,5 +200,5 @@ def _disturbed(view: QueueView, from_ns: int, until_ns: int) -> bool:
     return any(
         fault.start_ns <= until_ns
         and (fault.healed_ns is None or fault.healed_ns + view.log.setting.bound_ns >= from_ns)
-        for fault in view.log.setting.faults
+        for fault in _hindering(view)
     )

@@ -134,7 +134,7 @@ def _unreceived(view: QueueView) -> Ints:
 def _unsettled(view: QueueView) -> Ints:
     """Return the values (ids) that were received and settled by nobody, of a queue that was drained.
 
-    If no settlement was recorded at all, whoever receives a message has settled it.
+    If no settlement was recorded at all, who polls a message has settled it; who takes one with `receive` has not.
     """
     log = view.log
     if not view.drained or view.settled_by_receipt:

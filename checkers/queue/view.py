@@ -77,6 +77,7 @@ class QueueView:
     Attributes:
         log: sends and receives, with ids of values.
         observations: schema `OBSERVATIONS`.
+        operations: schema `OPERATIONS`.
     """
 
     def __init__(self, part: Part) -> None:
@@ -84,7 +85,7 @@ class QueueView:
         self.log = part.view(LogView)
         self.observations = part.observations
         self._messages = part.messages
-        self._operations = part.operations
+        self.operations = part.operations
 
     @cached_property
     def drained(self) -> bool:
@@ -126,10 +127,12 @@ class QueueView:
         chosen, operation = chosen[done], operation[done]
         return Settles(self.ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
 
-    @property
+    @cached_property
     def settled_by_receipt(self) -> bool:
-        """Whether no settlement was recorded at all: whoever receives a message has settled it."""
-        return not self._settling.size
+        """Whether whoever receives a message has settled it: nobody settled anything, and all that was received was
+        polled. What a `receive` is given must be settled, even if nobody ever does."""
+        log = self.log
+        return not self._settling.size and not log.operations.takes[log.receives.operation].any()
 
     @cached_property
     def acked(self) -> Flags:
@@ -220,7 +223,7 @@ class QueueView:
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of consumers."""
-        return Sessions.of(self._operations, self.log.operations)
+        return Sessions.of(self.operations, self.log.operations)
 
     @cached_property
     def first(self) -> Flags:

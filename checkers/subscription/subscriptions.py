@@ -15,7 +15,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checker import Part
 from chaoskit.contract.vocabulary import SUBSCRIPTION_TYPES
-from checkers.arrays.columns import NONE, Ints, first_rows, running_maximum
+from checkers.arrays.columns import NONE, Ints, first_rows, is_one_of, running_maximum
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import DELIVERED, FEEDS, IN_LOGS
@@ -84,19 +84,29 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 UNDRAINED = Anomaly(
     "undrained",
-    "messages were still arriving when a consumer had to stop: unacked-vanished was not checked",
+    "messages were still arriving when a consumer had to stop, or none drained: unacked-vanished was not checked",
     IN_LOGS,
-    doubt="a consumer did not drain the subscription: whether unacknowledged messages vanished was not checked",
+    doubt="the subscription was not drained: whether unacknowledged messages vanished was not checked",
     about=About.READING,
 )
 
 
-def undrained_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find the first drain that did not end because nothing more arrived. Evidence: `op`, which began at `at_ns`."""
-    rows = subscription.undrained[:1]
+UNDRAINED_DETAILS = ("messages were still arriving", "no consumer drained it")
+
+
+def undrained_cases(part: Part, subscription: Subscription) -> pa.Table:
+    """Find the first drain that did not end because nothing more arrived; or a subscription with a final read of its
+    log that no consumer drained at all. Evidence: `op`, which began at `at_ns`: the drain, or the last `subscribe`."""
+    view, rows = part.view(LogView), subscription.undrained[:1]
+    never = not rows.size and subscription.drained_ns is None and view.setting.audit is not None
+    if never:
+        joins = is_one_of(part.operations["f"], ["subscribe"])
+        rows = np.flatnonzero(joins & np.isin(view.operations.process, subscription.processes))[-1:]
     return findings_of(
         view.setting,
         UNDRAINED,
+        details=UNDRAINED_DETAILS,
+        detail=int(never),
         value=np.full(rows.size, NONE),
         position=np.full(rows.size, NONE),
         op=view.operations.op[rows],
@@ -314,7 +324,7 @@ class SubscriptionChecker:
             view = part.view(LogView)
             found += [
                 vanished_cases(view, each),
-                undrained_cases(view, each),
+                undrained_cases(part, each),
                 redelivered_cases(view, each),
                 double_cases(view, each),
                 active_cases(view, each),

@@ -155,6 +155,7 @@ _PROMISED = {
     "missed": "a sample that is sent over a healthy network arrives",
     "late-joiner-lost": "a transient-local reader gets what a transient-local writer has kept",
     "stale": "samples of a writer replace each other in the order in which they were written",
+    "stuck": "a sample is sent to every reader that is matched once it was written",
     "phantom": "only samples that were written are delivered",
     "misrouted": "a sample is delivered to readers of its topic",
     "corrupt": "samples are delivered as they were written",

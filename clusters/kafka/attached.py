@@ -27,7 +27,7 @@ from clusters.kafka.java.settings import own_client
 from clusters.kafka.probe import PartitionState, features
 from clusters.kafka.roles import holders
 from clusters.kafka.service import KafkaService
-from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptions
+from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, TRANSACTION_VERSION, KafkaOptions
 from clusters.kafka.topics import delete_topics
 from clusters.kafka.witnesses import Witnesses
 
@@ -41,6 +41,9 @@ _OBSERVED = (
     "log.retention.minutes", "log.retention.ms", "min.insync.replicas", "unclean.leader.election.enable",
 )  # fmt: skip
 """The brokers' settings that guarantees depend on."""
+
+_FEATURES = (ELIGIBLE_LEADERS, TRANSACTION_VERSION)
+"""The features that guarantees depend on."""
 
 _FILE = ".location"
 _ANSWER_S = 10
@@ -110,29 +113,32 @@ def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) ->
 
 
 def _features(nodes: Sequence[Node], options: KafkaOptions) -> dict[str, int]:
-    """Return the level of eligible leader replicas that the cluster has finalized, which its release does not tell.
+    """Return the levels that the cluster has finalized of the features that rules depend on; its release does not tell
+    them: one that was upgraded may have none.
 
-    A cluster that does not say, because it is encrypted for example, is taken to have none: a loss that they prevent is
-    then a known issue, not allowed.
+    A cluster that does not say, because it is encrypted for example, is taken to have none of them: what they prevent
+    is then a known issue, not allowed.
 
     Raises:
         BadInput: the scenario says another level.
     """
     if artifacts.parse_version(options.version) < FEATURES_SINCE:
         return options.features
-    declared, told = options.features.get(ELIGIBLE_LEADERS), _told_level(nodes)
-    if declared is not None and told is not None and told != declared:
-        raise BadInput(f"cluster.features.{ELIGIBLE_LEADERS}: the cluster has level {told}, not {declared}; write that")
-    level = told if told is not None else declared or 0
-    return {**options.features, ELIGIBLE_LEADERS: level}
+    told, levels = _told_levels(nodes), dict(options.features)
+    for name in _FEATURES:
+        declared, level = options.features.get(name), None if told is None else told.get(name, 0)
+        if declared is not None and level is not None and level != declared:
+            raise BadInput(f"cluster.features.{name}: the cluster has level {level}, not {declared}; write that")
+        levels[name] = level if level is not None else declared or 0
+    return levels
 
 
-def _told_level(nodes: Sequence[Node]) -> int | None:
-    """Return the level of eligible leader replicas as the first broker that answers tells it; None if none does."""
+def _told_levels(nodes: Sequence[Node]) -> dict[str, int] | None:
+    """Return the levels of features as the first broker that answers tells them; None if none does."""
     for node in nodes:
         address, _, port = node.address.rpartition(":")
         try:
-            return features(address, int(port), _ANSWER_S).get(ELIGIBLE_LEADERS, 0)
+            return features(address, int(port), _ANSWER_S)
         except (OSError, struct.error, ValueError):
             continue
     return None

@@ -8,10 +8,7 @@ from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Mechanism, Party, Session
 from chaoskit.contract.traits import Transactions
 from clusters.kafka.artifacts import parse_version
-from clusters.kafka.settings import KafkaOptions
-
-TRANSACTION_VERSION = "transaction.version"
-"""The feature that has an epoch for each transaction, at level 2: clusters that Kafka 4 formats have it."""
+from clusters.kafka.settings import TRANSACTION_VERSION, KafkaOptions
 
 _EPOCH_PER_TRANSACTION = 2
 _SINCE = (4,)

@@ -44,6 +44,9 @@ _LAG_MS = 30_000
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 """Feature of KIP-966."""
 
+TRANSACTION_VERSION = "transaction.version"
+"""Feature of KIP-890."""
+
 FEATURES_SINCE = (3, 9)
 """The first release that is formatted at chosen levels of features."""
 

@@ -245,6 +245,7 @@ _PROMISED = {
     "missed": "without a fault, what is written to a connection arrives",
     "late-joiner-lost": "the last retained message of a topic is given to every subscription that begins",
     "stale": "a retained message replaces the one before",
+    "stuck": "a message is sent to every subscriber that is connected once it was published",
     "phantom": "only messages that were published are delivered",
     "misrouted": "a message is delivered to subscribers of its topic",
     "corrupt": "messages are delivered as they were published",

@@ -207,6 +207,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         **dict.fromkeys(forgotten, kept(declared)),
         **dict.fromkeys(("reordered", "order-violation"), ordered),
         **dict.fromkeys(("commit-regression", "commit-beyond"), no_commits),
+        "passed-over": "whoever takes a partition over begins where its group had committed, or before that",
         "double-assignment": "pulsar-client does not report which consumer of a failover subscription is active",
         "stuck-partition": "a subscription delivers again once its partition has an owner",
         "stuck": "what is readable is delivered to whoever reads the partition",

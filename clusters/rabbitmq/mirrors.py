@@ -45,15 +45,6 @@ _JOINS_NS = 60 * SECOND
 
 MIRROR_RULES = (
     Rule(
-        "rabbitmq.unsynchronised-mirror",
-        ("lost",),
-        _unsynchronised,
-        "set cluster.policy: {ha-promote-on-failure: when-synced}, or use type: quorum",
-        "RabbitMQ 3.10 documentation, Classic Queue Mirroring, Unsynchronised Mirrors",
-        "rabbitmq/mirrored:unsynchronised",
-        "rabbitmq/mirrored:when-synced",
-    ),
-    Rule(
         "rabbitmq.mirrors-apart",
         ("lost", "duplicate", "unacked-vanished"),
         _apart,
@@ -61,5 +52,14 @@ MIRROR_RULES = (
         "RabbitMQ documentation, Clustering and Network Partitions",
         "rabbitmq/mirrored-partition:ignore",
         "rabbitmq/mirrored-partition:pause-minority",
+    ),
+    Rule(
+        "rabbitmq.unsynchronised-mirror",
+        ("lost",),
+        _unsynchronised,
+        "set cluster.policy: {ha-promote-on-failure: when-synced}, or use type: quorum",
+        "RabbitMQ 3.10 documentation, Classic Queue Mirroring, Unsynchronised Mirrors",
+        "rabbitmq/mirrored:unsynchronised",
+        "rabbitmq/mirrored:when-synced",
     ),
 )

@@ -376,6 +376,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "misrouted": "a message stays in the queue that it was sent to",
         "corrupt": "a message carries a CRC of its body",
         "failed-visible": "a send is classified as failed only if nothing was appended",
+        "passed-over": "whoever takes a queue over begins where its group had committed, or before that",
         "double-assignment": "each member divides the queues by itself, and tells no generation",
         "stuck-partition": "delivery resumes once the queue has a master",
         "stuck": "what is readable is delivered to whoever reads the queue",

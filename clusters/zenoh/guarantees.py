@@ -176,6 +176,7 @@ _PROMISED = {
     "missed": "what is sent over a healthy network, and fits into the queue, arrives",
     "late-joiner-lost": "a subscriber with history gets what the caches of the publishers that are there have",
     "stale": "messages of a publisher replace each other in the order in which they were put",
+    "stuck": "a message is sent to every subscriber that is there once it was put",
     "phantom": "only messages that were put are delivered",
     "misrouted": "a message is delivered to subscribers of its key",
     "corrupt": "messages are delivered as they were put",

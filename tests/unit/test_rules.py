@@ -9,7 +9,7 @@ import pytest
 from guaranteed import SECOND
 from shipped import variants
 
-from chaoskit.contract.guarantee import Allowance, Rule
+from chaoskit.contract.guarantee import Allowance, Effect, Rule
 from chaoskit.contract.installed import anomalies, nemesis, system
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.effects import effects as effects_of
@@ -29,17 +29,18 @@ def _plan(spec: str) -> Plan:
 
 def _allowed(plan: Plan) -> dict[str, Allowance]:
     """Return what is conceivable if every fault hits as many hosts as it may."""
-    effects = []
+    effects: list[Effect] = []
     for number, fault in enumerate(plan.faults):
         kind = nemesis(fault.kind)
+        # One that waits for something begins a second after the one before.
+        start_ns = fault.at_ns or (effects[-1].start_ns + SECOND if effects else 0)
         for on in fault.on:
             hit = _hosts(plan, on) if kind.hits == "hosts" else (on,)
-            healed_ns = fault.at_ns + (fault.for_ns or SECOND)
-            row = Fault(number, fault.kind, fault.at_ns, (), None, fault.parameters, hit)
-            row.effective_ns, row.healed_ns = fault.at_ns + 1000, healed_ns
+            row = Fault(number, fault.kind, start_ns, (), None, fault.parameters, hit)
+            row.effective_ns, row.healed_ns = start_ns + 1000, start_ns + (fault.for_ns or SECOND)
             effects += effects_of([row])
     known = [rule.id for rule in plan.system.guarantees.rules if rule.known and rule.id not in plan.scenario.accept]
-    return guaranteed.table(plan.scenario.cluster.system, plan.declared, effects, refused=known)
+    return guaranteed.table(plan.scenario.cluster.system, plan.declared, effects, refused=known, counted=True)
 
 
 def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
@@ -55,8 +56,9 @@ def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
     ensemble = getattr(plan.system_options, "zookeeper", None)
     if ensemble is not None and role.startswith("zookeeper"):
         return tuple(names[index] for index in ensemble.servers(len(names)))
-    counts = {"all": len(names), "followers": plan.declared.replication - 1}
-    return tuple(names[: counts.get(role, 1)])
+    followers = names[1 : plan.declared.replication]
+    chosen = {"all": names, "followers": followers, "follower": followers[:1]}
+    return tuple(chosen.get(role, names[:1]))
 
 
 @pytest.mark.parametrize("identity", [name for name, (_, rule) in RULES.items() if rule.alone])

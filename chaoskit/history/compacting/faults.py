@@ -14,14 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.base import durable, parquet
-from chaoskit.base.errors import nearest
-from chaoskit.base.reading import reading
+from chaoskit.base import durable, parquet, store
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.reading import RESTORE, reading
 from chaoskit.history.format.schema import FAULTS
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.format.sound import faults_sound
 
 FAULTS_FILE = "faults.parquet"
+_LOG = "faults.jsonl"
 REPAIR = "Restore it from a copy, or remove the damaged line"
 
 _REQUIRED = {field.name for field in FAULTS if not field.nullable}
@@ -36,7 +37,7 @@ class FaultLog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file = (folder / "faults.jsonl").open("ab")
+        self._file = (folder / _LOG).open("ab")
         durable.sync(folder)
 
     def record(self, fault: Mapping[str, Any]) -> None:
@@ -70,8 +71,14 @@ class FaultLog:
 
 
 def compact_faults(run_folder: Path) -> int:
-    """Write faults.parquet, durably, and return the number of faults; a torn last line is skipped."""
-    path = run_folder / "wal" / "faults.jsonl"
+    """Write faults.parquet, durably, and return the number of faults; a torn last line is skipped (`torn_faults`).
+
+    Raises:
+        BadInput: the log is damaged; or it is missing, though the load had begun: nobody knows what was done.
+    """
+    path = run_folder / "wal" / _LOG
+    if not path.exists() and (run_folder / store.RECOVERY).exists():
+        raise BadInput(f"{path} is missing: without it nobody knows what was done. {RESTORE}")
     faults = _read(path)
     with reading(path, REPAIR):
         rows = [faults[number] for number in sorted(faults)]
@@ -79,6 +86,22 @@ def compact_faults(run_folder: Path) -> int:
     with durable.whole(run_folder / FAULTS_FILE) as unfinished:
         parquet.write(table, unfinished)
     return len(faults)
+
+
+def torn_faults(run_folder: Path) -> str:
+    """Return what is in doubt of the faults because their log was torn or is missing; empty if it is whole.
+
+    A log that was removed after it had been compacted is not missed.
+    """
+    path = run_folder / "wal" / _LOG
+    if not path.exists():
+        begun = any(path.parent.glob("*.wal"))
+        return f"{path.name} is missing: nobody knows what was done" if begun else ""
+    with reading(path, REPAIR), path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        torn = file.read(1) not in (b"", b"\n")
+    return f"the last line of {path.name} is torn: nobody knows what was done last" if torn else ""
 
 
 def _read(path: Path) -> dict[int, dict[str, Any]]:

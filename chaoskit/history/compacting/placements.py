@@ -99,6 +99,18 @@ def compact_placements(run_folder: Path) -> None:
         parquet.write(table, unfinished)
 
 
+def recorded_placements(run_folder: Path) -> str:
+    """Return what is in doubt because placements were not recorded, or their file is missing; empty if they were.
+
+    Runs record them since there is `placements.jsonl`, also where a system tells none: it is empty then.
+    """
+    wal = run_folder / "wal"
+    for path in (run_folder / FILE, wal / _LOG):
+        if not path.exists() and (path.parent == run_folder or any(wal.glob("*.wal"))):
+            return f"{path.name} is missing: nobody knows who led and stored what when faults hit"
+    return ""
+
+
 class NewLeader(NamedTuple):
     """A partition had another leader than before.
 

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from chaoskit.base.latency import buckets
-from chaoskit.history.digesting import blocks
+from chaoskit.history.digesting import blocks, commits
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.record import AUDIT, COMPLETE, INVOKE, RECEIVED, RECORD, SEND, Records
-from chaoskit.history.format.schema import FAIL, OK, OUTCOMES, PRODUCER_SHIFT, REPOSITIONING
+from chaoskit.history.format.schema import FAIL, OK, OUTCOMES, PRODUCER_SHIFT, REPOSITIONING, SEEKING
 
 SERIES = ("took", "gave_up", "from_call", "acked", "travelled")
 """Counts by second and HDR bucket: acknowledged sends and others by the second in which they were due, from then; the
@@ -48,7 +48,7 @@ _NEVER = np.iinfo(np.int64).max
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
 _SETS = ("sent", "acked", "failed", "received")
-_TABLES = ("open", "odd", "gaps", "audits", "last", "acks", "dues", "tops", "reads", "routed")
+_TABLES = ("open", "odd", "gaps", "audits", "last", "acks", "dues", "tops", "reads", "routed", "commits")
 
 
 def _no(kind: Any, width: int | None = None) -> Any:
@@ -79,6 +79,7 @@ class Digest:
         reads: name, partition, session, last position, lowest and highest position, and how many were read in
             ascending order.
         routed: name, partition and route of what was received.
+        commits: see `chaoskit.history.digesting.commits`; `regressed` commits are counted.
     """
 
     client: str
@@ -99,6 +100,7 @@ class Digest:
     tops: Ints = field(default_factory=lambda: _no(np.int64, 3))
     reads: Ints = field(default_factory=lambda: _no(np.int64, 7))
     routed: Ints = field(default_factory=lambda: _no(np.int64, 3))
+    commits: Ints = field(default_factory=lambda: _no(np.int64, commits.WIDTH))
 
     def saved(self) -> bytes:
         """Return it as the content of a file."""
@@ -113,7 +115,7 @@ class Digest:
         """Return the digest of a file that `saved` wrote."""
         known: dict[str, Any] = json.loads(str(content["told"]))
         known |= {name: Intervals(content[f"{name}_starts"], content[f"{name}_ends"]) for name in _SETS}
-        return cls(**known, **{name: content[name] for name in _TABLES})
+        return cls(**known, **{name: content[name] for name in _TABLES if name in content})
 
     def count(self, what: str, number: int) -> None:
         """Add to a number."""
@@ -147,7 +149,10 @@ def digest(into: Digest, records: Records, routes: Routes, load_start_ns: int, *
     into.audits = np.concatenate([into.audits, records[kind == AUDIT]])
     rows, found = _sends(into, records, routes, load_start_ns, counted=not audits)
     received = records[kind == RECEIVED]
-    session = _sessions(into, records)[kind == RECEIVED]
+    session = _sessions(into, records)
+    into.commits, back = commits.committed(into.commits, records, session)
+    into.count("regressed", back)
+    session = session[kind == RECEIVED]
     if received.size:
         rows += _received(into, received, session, routes, load_start_ns, audits=audits)
     return Portion(np.concatenate([_no(np.int64, 4), *rows]), found)
@@ -278,6 +283,8 @@ def _sessions(into: Digest, records: Records) -> Ints:
     moved = (records["kind"] == INVOKE) & np.isin(records["name"], moves)
     session: Ints = into.counted.get("sessions", 0) + np.cumsum(moved)
     into.count("sessions", int(np.count_nonzero(moved)))
+    seeks = [number for number in moves if into.names[number - 1] in SEEKING]
+    into.count("sought", int(np.count_nonzero(moved & np.isin(records["name"], seeks))))
     return session
 
 

@@ -125,6 +125,15 @@ def portions(run_folder: Path) -> Iterator[Portion]:
             yield Portion(content["counts"], content["blocks"])
 
 
+def courses(run_folder: Path) -> Iterator[tuple[str, Ints]]:
+    """Yield the counts of all portions of the clients of the load, each with the client's name."""
+    for path in sorted((run_folder / FOLDER / _COURSE).glob("*.npz")):
+        client = path.stem.rpartition("-")[0]
+        if not client.startswith(AUDITOR):
+            with reading(path), np.load(path) as content:
+                yield client, content["counts"]
+
+
 def _take(run_folder: Path, client: str, ready: list[tuple[int, Path]]) -> None:
     folder, path = run_folder / FOLDER, run_folder / FOLDER / f"{client}.npz"
     state = _read(path) if path.exists() else Digest(client)

@@ -149,6 +149,9 @@ ASKING = ("poll", "receive")
 REPOSITIONING = ("assign", "subscribe", "seek", "replay", "open", "recover")
 """Operations (`f`) after which a consumer may be anywhere in the log; a `replay` only in partitions that it sought."""
 
+SEEKING = ("seek", "replay")
+"""Those of them with which a consumer chooses another position by itself."""
+
 AUDITOR = "auditor"
 """The client of the final read."""
 

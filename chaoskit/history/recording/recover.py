@@ -68,7 +68,7 @@ def recover(folder: Path) -> list[ClientLog]:
     """Return the logs in a `wal` folder, sorted by process and name of their clients.
 
     Raises:
-        BadInput: a segment is missing or has another format.
+        BadInput: a segment, or the names that it refers to, is missing or has another format.
     """
     paths: dict[str, dict[int, Path]] = {}
     for path in folder.glob("*.wal"):
@@ -76,6 +76,13 @@ def recover(folder: Path) -> list[ClientLog]:
         if not index.isdecimal():
             raise BadInput(f"{path} is not a segment of a write-ahead log; move it out of {folder}")
         paths.setdefault(client, {})[int(index)] = path
+    for path in folder.glob("*.names"):
+        # Names are written before what refers to them: a client that died before it recorded anything has none.
+        if path.stem not in paths and any(read_names(path)):
+            raise BadInput(
+                f"{folder / f'{path.stem}-0.wal'} is missing, though {path.name} has the names that it refers to. "
+                "Restore the file, or run the scenario again"
+            )
     logs = [_recover_client(folder, client, segments) for client, segments in paths.items()]
     return sorted(logs, key=lambda log: (log.process, log.client))
 
@@ -97,6 +104,11 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
         torn += dropped
     with reading(folder / f"{client}.names"):
         names = tuple(read_names(folder / f"{client}.names"))
+    if not names and not (folder / f"{client}.names").exists() and any(each["name"].any() for each in segments):
+        raise BadInput(
+            f"{folder / f'{client}.names'} is missing: the topics in its logs cannot be told. Restore the file, or run "
+            "the scenario again"
+        )
     written = sum(path.stat().st_size // RECORD_BYTES for path in paths.values())
     for index, records in zip(sorted(paths, reverse=True), segments, strict=True):
         if what := _impossible(records, written, len(names) + _NAMES_LOST_MAX):

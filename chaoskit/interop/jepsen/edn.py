@@ -27,7 +27,16 @@ _CLOSERS = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _INTEGER = re.compile(r"[+-]?\d+N?")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?|[+-]?\d+/\d+")
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|"|;[^\n]*|\\.|[\[({\])}]', re.DOTALL)
+_DEPTH_MAX = 100
+"""Forms may be nested so deep; an operation of Jepsen's workload is 6 deep. The parser calls itself for each level."""
+
+_DIGITS_MAX = 4_000
+"""Python refuses to read longer integers; no system has them."""
+
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey, or what would not stay on its line (`chaoskit.base.plain`)."""
 
 
 class Keyword(str):
@@ -75,7 +84,7 @@ def write(form: Any) -> str:
     if isinstance(form, Keyword):
         return f":{form}"
     if isinstance(form, str):
-        return '"' + form.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return '"' + _UNSHOWN.sub(_escaped, form.replace("\\", "\\\\").replace('"', '\\"')) + '"'
     if isinstance(form, dict):
         return "{" + ", ".join(f"{write(key)} {write(value)}" for key, value in form.items()) + "}"
     if isinstance(form, (list, tuple)):
@@ -109,7 +118,7 @@ def end_of_form(text: bytes, at: int) -> int:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text, self._at, self._depth = text, 0, 0
 
     def skip_blank(self) -> bool:
         """Skip whitespace and comments; return whether anything follows."""
@@ -127,7 +136,17 @@ class _Parser:
 
         Raises:
             Closer: a closing bracket comes first.
+            BadInput: it is not EDN, or nested too deep.
         """
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise BadInput(f"nested more than {_DEPTH_MAX} deep")
+        try:
+            return self._form()
+        finally:
+            self._depth -= 1
+
+    def _form(self) -> Any:
         if not self.skip_blank():
             raise Unfinished("unbalanced: the text ends inside a form")
         match = _TOKEN.match(self._text, self._at)
@@ -145,7 +164,7 @@ class _Parser:
         if kind in ("open", "set"):
             return self._collection(text)
         if kind == "string":
-            return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), text[1:-1], flags=re.DOTALL)
+            return _ESCAPE.sub(_unescaped, text[1:-1])
         return text if kind == "char" else _atom(text)
 
     def _collection(self, opener: str) -> Any:
@@ -164,6 +183,15 @@ class _Parser:
         return {_hashable(key): value for key, value in zip(forms[::2], forms[1::2], strict=True)}
 
 
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    text = escape[1]
+    return chr(int(text[1:], 16)) if len(text) > 1 else _ESCAPES.get(text, text)
+
+
 def _hashable(key: Any) -> Any:
     return key if isinstance(key, (str, int, float, bool)) or key is None else write(key)
 
@@ -172,6 +200,8 @@ def _atom(text: str) -> Any:
     if text[0] == ":" and len(text) > 1:
         return Keyword(text[1:])
     if _INTEGER.fullmatch(text):
+        if len(text) > _DIGITS_MAX:
+            raise BadInput(f"an integer of {len(text):,} digits")
         return int(text.removesuffix("N"))
     if _NUMBER.fullmatch(text):
         return float(text.removesuffix("M")) if "/" not in text else text

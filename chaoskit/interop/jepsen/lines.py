@@ -24,6 +24,9 @@ _FORM_MAX_BYTES = 8 * _BLOCK_BYTES
 """A longer operation is unbalanced; this avoids reading gigabytes to the end to detect it."""
 
 _TIME_MAX_NS = 2**62
+_SHOWN = 60
+"""So many characters of what is wrong are shown."""
+
 _PROCESS_MAX = UNSENT_PRODUCER - 1
 """A process is the producer of what it sends."""
 
@@ -158,20 +161,21 @@ class Lines:
 
     def _add(self, form: Any, line: int, block: _Building) -> None:
         if not isinstance(form, dict):
-            raise self._bad(line, f"{write(form)[:60]} is not an operation: a map with :type, :f, :process and :time")
+            shown = write(form)[:_SHOWN]
+            raise self._bad(line, f"{shown} is not an operation: a map with :type, :f, :process and :time")
         time_ns, process, f = form.get("time"), form.get("process"), form.get("f")
         if not isinstance(time_ns, int):
             raise self._bad(line, "has no :time in nanoseconds")
+        self._bounded(":time", time_ns, _TIME_MAX_NS, line)
         if process == "nemesis" or (isinstance(process, Keyword) and process):
             block.nemesis.append(Nemesis(time_ns, str(f), write(form.get("value"))))
             return
         if form.get("type") not in TYPES:
-            raise self._bad(line, f"unknown :type {write(form.get('type'))}; known: {', '.join(TYPES)}")
+            raise self._bad(line, f"unknown :type {write(form.get('type'))[:_SHOWN]}; known: {', '.join(TYPES)}")
         if f not in FS:
-            raise self._bad(line, f"unknown :f {write(f)}; the Kafka workload has {', '.join(FS)}")
+            raise self._bad(line, f"unknown :f {write(f)[:_SHOWN]}; the Kafka workload has {', '.join(FS)}")
         if not isinstance(process, int) or process < 0:
-            raise self._bad(line, f":process {write(process)} is neither a number nor :nemesis")
-        self._bounded(":time", time_ns, _TIME_MAX_NS, line)
+            raise self._bad(line, f":process {write(process)[:_SHOWN]} is neither a number nor :nemesis")
         self._bounded(":process", process, _PROCESS_MAX, line)
         try:
             messages = self._names.messages(block.count, str(f), form.get("value"))
@@ -183,8 +187,9 @@ class Lines:
         block.add(np.array([entry], ENTRY).tobytes(), np.array(messages, MESSAGE).tobytes())
 
     def _bounded(self, key: str, number: int, highest: int, line: int) -> None:
-        if number > highest:
-            raise self._bad(line, f"{key} {number} is too large; the highest is {highest}")
+        if abs(number) > highest:
+            size = "large" if number > 0 else "small"
+            raise self._bad(line, f"{key} {str(number)[:_SHOWN]} is too {size}; the highest is {highest}")
 
     def _bad(self, line: int, reason: str) -> BadInput:
         return BadInput(

@@ -185,3 +185,17 @@ def not_owner(broken: bool) -> Story:
     story.publish(2, start=500)
     story.take("c", 2, start=520)
     return story
+
+
+@shows("stuck")
+def stuck(broken: bool) -> Story:
+    story = Feed.of()
+    story.bound_ns, story.load_end_ns = 1000 * MS, 5000 * MS
+    story.join("c", start=0)
+    story.publish(1, start=100)
+    if not broken:
+        story.take("c", 1, start=200)
+    story.ask("c", start=300, until=2500)
+    story.take("c", *((1,) if broken else ()), start=3000)
+    story.leave("c", start=3100)
+    return story

@@ -213,6 +213,18 @@ def commit_beyond(broken: bool) -> Story:
     return story
 
 
+@shows("passed-over")
+def passed_over(broken: bool) -> Story:
+    story = log(3)
+    story.op("a", "assign", assigned(P, generation=1))
+    reads(story, "a", 0)
+    story.op("a", "close")
+    story.op("b", "assign", assigned(P, generation=2))
+    reads(story, "b", *((2,) if broken else (1, 2)))
+    reads(story, "d", 0, 1, 2)
+    return story
+
+
 @shows("reprocessed")
 def reprocessed(broken: bool) -> Story:
     story = log(2)

@@ -37,7 +37,7 @@ class Stay(NamedTuple):
 
 def findings(story: Story) -> set[Found]:
     """Return what is to be found."""
-    feed = _Feed(story)
+    feed = Feed(story)
     return {*feed.gone(), *feed.repeated(), *feed.disordered(), *feed.late(), *feed.alarmed(), *feed.usurped()}
 
 
@@ -49,7 +49,7 @@ def _ended_before(send: Row, other: Row) -> bool:
     return send["end_ns"] is not None and send["end_ns"] < other["start_ns"]
 
 
-class _Feed:
+class Feed:
     def __init__(self, story: Story) -> None:
         named = [{**row, "member": row["client"].partition("#")[0]} for row in story.operations]
         shared = {named[row["op"]]["member"]: row["name"] for row in story.observations if row["kind"] == "shared"}
@@ -89,13 +89,13 @@ class _Feed:
             return ""
         if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
             return ""
-        away = self._out_of_reach(send, stay)
+        away = self.out_of_reach(send, stay)
         if not away and self._must_have_arrived(send, stay):
             return "missed" if stay.promise == "at-most-once" or self._replaced(send, stay) else "lost"
         in_time = stay.shared and send["end_ns"] <= stay.until_ns - ARRIVES_NS
         return "unseen" if (away or stay.lasting or in_time) and stay.promise != "at-most-once" else ""
 
-    def _out_of_reach(self, send: Row, stay: Stay) -> bool:
+    def out_of_reach(self, send: Row, stay: Stay) -> bool:
         """Return whether the subscriber did not see the publisher, which went on publishing."""
         for row in self.parted:
             if row["member"] != stay.member or row["end_ns"] is None:
@@ -209,7 +209,7 @@ class _Feed:
             else:
                 got = [row for row in self.all_receives if row["member"] == limit["member"]]
                 got = [row for row in got if limit["end_ns"] <= row["received_ns"] <= until_ns]
-                times = [(self._sent_ns(row), row) for row in sorted(got, key=lambda row: row["received_ns"])]
+                times = [(self.sent_ns(row), row) for row in sorted(got, key=lambda row: row["received_ns"])]
                 silent = [row for row in alarms if not row["name"]]
                 yield from self._pauses_unnoticed(limit, until_ns, times, silent)
                 yield from self._in_time(times, silent, limit["value"])
@@ -222,15 +222,15 @@ class _Feed:
             within = min(limit["value"] for limit in self.limits if limit["op"] == row["op"])
             taken = self._received_in(row, self._until_ns(row))
             for other in taken:
-                sent_ns = self._sent_ns(other)
+                sent_ns = self.sent_ns(other)
                 if sent_ns is None or self._publisher(other) == owner:
                     continue
                 own = [each for each in taken if self._publisher(each) == owner]
-                before = [each for each in own if each["received_ns"] < sent_ns and self._sent_ns(each) is not None]
+                before = [each for each in own if each["received_ns"] < sent_ns and self.sent_ns(each) is not None]
                 if before:
                     last = max(enumerate(before), key=lambda each: (each[1]["received_ns"], each[0]))[1]
                     process = [each["start_ns"] for each in self.sends if each["client"] == self._sender(last)]
-                    alive_ns = min((self._sent_ns(last) or 0) + within, max(process))
+                    alive_ns = min((self.sent_ns(last) or 0) + within, max(process))
                     if other["received_ns"] <= alive_ns:
                         yield "not-owner", other["value"], other["op"]
 
@@ -321,7 +321,7 @@ class _Feed:
         sends = [row for row in self.sends if row["value"] == receive["value"]]
         return min(sends, key=lambda row: row["op"])["client"] if sends else None
 
-    def _sent_ns(self, receive: Row) -> int | None:
+    def sent_ns(self, receive: Row) -> int | None:
         sends = [row for row in self.sends if row["value"] == receive["value"] and receive["payload"] == "ok"]
         return int(min(sends, key=lambda row: row["op"])["start_ns"]) if sends else None
 
@@ -344,7 +344,7 @@ class _Feed:
                 yield "fifo-violation", row["value"], row["op"]
 
     def _merged(self) -> Iterator[Stay]:
-        single = sorted(self._single(), key=lambda stay: stay.from_ns)
+        single = sorted(self.single(), key=lambda stay: stay.from_ns)
         yield from (stay for stay in single if not stay.lasting)
         for who in dict.fromkeys(stay.who for stay in single if stay.lasting):
             own = [stay for stay in single if stay.who == who]
@@ -352,7 +352,7 @@ class _Feed:
             until_ns, back_ns = min(stay.until_ns for stay in last), max(stay.back_ns for stay in last)
             yield own[-1]._replace(from_ns=own[0].from_ns, back_ns=back_ns, until_ns=until_ns)
 
-    def _single(self) -> Iterator[Stay]:
+    def single(self) -> Iterator[Stay]:
         for row in self.told:
             if row["kind"] != "subscribed" or row["end_ns"] is None:
                 continue

@@ -35,7 +35,7 @@ class Queues:
         self.drained = audit is not None and audit.complete
         self.audits = [row for row in self.operations if row["f"] == "audit"]
         settling = [row for row in self.told if row["kind"] in ("acked", "nacked", "rejected")]
-        self.settled_by_receipt = not settling
+        self.settled_by_receipt = not settling and not any(row["f"] == "receive" for row in self.all)
         self.settles = [row for row in settling if row["outcome"] != "fail"]
         known = {row["value"] for row in (*self.sends, *self.receives)}
         self.settles_known = [row for row in self.settles if row["value"] in known]
@@ -254,7 +254,8 @@ def done_ns(row: Row) -> int:
 
 
 def is_ender(row: Row) -> bool:
-    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] != "ok")
+    late = row["f"] in ("ack", "nack", "reject") and row["outcome"] == "fail"
+    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] != "ok" and not late)
 
 
 def this(row: Row, **more: Any) -> Row:

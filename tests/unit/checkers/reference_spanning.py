@@ -49,7 +49,7 @@ class Whole:
 
     def findings(self) -> set[Found]:
         """Return everything that the definitions find."""
-        cases = (dirty_reads, torn, zombies, regressions, beyond, reprocessed, doubles)
+        cases = (dirty_reads, torn, zombies, regressions, beyond, passed_over, reprocessed, doubles)
         return {found for case in cases for found in case(self)}
 
 
@@ -135,6 +135,46 @@ def beyond(run: Whole) -> Iterator[Found]:
             missed = {row["position"] for row in reads if row["position"] < commit["position"]} - had
             if commit["outcome"] == "ok" and missed:
                 yield "commit-beyond", place, commit["op"]
+
+
+def passed_over(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        everybody = {row["process"] for row in acting(run, place)}
+        unknown = {row["process"] for row in run.operations if row["f"] == "subscribe"} - everybody
+        for group in {row["name"] for row in acting(run, place)}:
+            members = {row["process"] for row in acting(run, place) if row["name"] == group}
+            reads = [row for row in run.at(place, "received") if row["process"] in members]
+            had = [row for row in run.at(place, "received") if row["process"] in members | unknown]
+            for value, position in in_the_log(run, place):
+                below = [row for row in reads if row["position"] < position]
+                above = [row for row in reads if row["position"] > position]
+                given = any(row["position"] == position or row["value"] == value for row in had)
+                if below and above and not given and not moved(run, place, group, below, above):
+                    yield "passed-over", place, position
+
+
+def in_the_log(run: Whole, place: Found) -> set[tuple[int, int]]:
+    """Say which acknowledged messages are where at the end."""
+    acked = {row["value"] for row in run.at(place, "sent") if run.fate(row) == "ok"}
+    audit = run.story.audits.get(f"{place[0]}/{place[1]}")
+    whole, low = bool(audit and audit.complete), audit.low if audit else 0
+    reads = [row for row in run.at(place, "received") if row["client"] == "auditor" or not whole]
+    return {(row["value"], row["position"]) for row in reads if row["value"] in acked and row["position"] >= low}
+
+
+def moved(run: Whole, place: Found, group: str, below: list[Row], above: list[Row]) -> bool:
+    """Say whether a member sought another position between these, or may have been given more before it ended."""
+    before = min((-row["position"], row["received_ns"], row["process"]) for row in below)
+    after = min((row["position"], row["received_ns"]) for row in above)
+    members = {row["process"] for row in acting(run, place) if row["name"] == group}
+    times = sorted((before[1], after[1]))
+    seeks = [row for row in run.operations if row["f"] == "seek" and row["process"] in members]
+    if any(times[0] <= row["start_ns"] <= times[1] for row in seeks):
+        return True
+    own = [row for row in run.at(place, "received") if row["process"] == before[2]]
+    killed = any(row["process"] == before[2] and row["f"] == "poll" and row["end_ns"] is None for row in run.operations)
+    told = any(row["name"] == group for row in run.told_at(place, "committed"))
+    return not told and killed and max(row["position"] for row in own) == -before[0]
 
 
 def reprocessed(run: Whole) -> Iterator[Found]:

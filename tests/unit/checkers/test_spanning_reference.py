@@ -52,18 +52,25 @@ def transactional_stories(draw: st.DrawFn) -> Story:
 @st.composite
 def group_stories(draw: st.DrawFn) -> Story:
     """Members of two groups that are assigned, receive, commit, seek and leave, all at random."""
-    story = Story(bound_ns=10**9)
+    story = Story(bound_ns=10**9, audits=draw(audits()))
     story.op("p", "send", *(sent("t/0", value, value) for value in range(5)))
     for _ in range(draw(st.integers(1, 12))):
         client, group = draw(st.sampled_from([("a", "g"), ("b", "g"), ("c", "h")]))
-        action = draw(st.sampled_from(["assign", "poll", "poll", "commit", "commit", "seek", "revoke", "close"]))
+        action = draw(
+            st.sampled_from(["assign", "poll", "poll", "commit", "commit", "seek", "revoke", "close", "killed"])
+        )
         rows = {
             "assign": lambda group=group: [assigned("t/0", group, draw(st.sampled_from([None, 0, 1, 2])))],
             "poll": lambda: [received("t/0", value, value) for value in draw(st.sets(st.integers(0, 4), min_size=1))],
             "commit": lambda group=group: [committed("t/0", draw(st.integers(0, 5)), group)],
         }.get(action, list)()
         outcome = draw(OUTCOMES) if action == "commit" else "ok"
-        story.op(client, action, *rows, outcome=outcome, lasts=draw(st.sampled_from([5, 5, 25])))
+        if action == "killed":
+            story.op(client, "poll", outcome="info", lasts=0)
+        else:
+            story.op(client, action, *rows, outcome=outcome, lasts=draw(st.sampled_from([5, 5, 25])))
+    read = draw(st.sets(st.integers(0, 4)))
+    story.op("auditor", "poll", *(received("t/0", value, value) for value in sorted(read)))
     return story
 
 
@@ -83,6 +90,8 @@ def identified(story: Story) -> set[Found]:
             found.add((anomaly, place, row["value"]))
         elif anomaly in by_op:
             found.add((anomaly, place, row["op"]))
+        elif anomaly == "passed-over":
+            found.add((anomaly, place, row["position"]))
         elif anomaly == "reprocessed":
             found.add((anomaly, place, row["op"], row["position"]))
         elif anomaly == "torn-transaction":

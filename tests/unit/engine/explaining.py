@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-from chaoskit.judge.attribution import Attribution, Explained
 from guaranteed import effect
 
 from chaoskit.contract.checker import FINDINGS
@@ -16,6 +15,8 @@ from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.schema import PLACEMENTS
+from chaoskit.judge.explaining.attribution import Attribution, Explained
+from chaoskit.judge.explaining.record import Record
 from clusters.kafka.settings import KafkaOptions
 
 SECOND = 1_000_000_000
@@ -28,12 +29,13 @@ def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declare
     return Declared(options, 6, 6, (Topic("log-0", replication=3),), producer or {}, {})
 
 
-def placed(*rows: tuple[float, int, str, str]) -> Placements:
-    """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`."""
+def placed(*rows: tuple[float, int, str, str] | tuple[float, int, str, str, str]) -> Placements:
+    """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`; and who was in sync, if not all were."""
     found = [
-        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "host": host, "role": role}
-        for at_s, partition, leader, holders in rows
-        for host, role in [(leader, "leader"), *((holder, "replica") for holder in holders.split())]
+        {"at_ns": int(row[0] * SECOND), "topic": "log-0", "partition": row[1], "host": host, "role": role}
+        for row in rows
+        for role, hosts in (("leader", row[2]), ("replica", row[3]), ("in-sync", row[-1] if len(row) > 4 else row[3]))
+        for host in hosts.split()
     ]
     return Placements(pa.Table.from_pylist(found, PLACEMENTS))
 
@@ -58,8 +60,9 @@ def lost(acked_s: float, partition: int = 0, **more: Any) -> Row:
 def explained(
     rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, placements: Placements = HERE
 ) -> Explained:
-    numbered = [replace(each, number=number) for number, each in enumerate(effects)]
-    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), of or declared(), numbered, placements)
+    numbered = [replace(fault, number=number) for number, fault in enumerate(effects)]
+    record = Record(of or declared(), numbered, placements, hosts=["n1", "n2", "n3", "n4", "n5", "n6"])
+    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), record)
     return attribution.explain(pa.Table.from_pylist(list(rows), FINDINGS))
 
 

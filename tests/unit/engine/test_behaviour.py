@@ -118,3 +118,9 @@ def test_of_a_fault_after_the_load_nobody_can_tell(span: tuple[int, int], tmp_pa
 
 def test_without_a_time_outside_of_faults_nothing_is_compared(tmp_path: Path) -> None:
     assert _behaviour(tmp_path, _load({(8_000, 11_000): 60}), fault(0, None, None)) == [None]
+
+
+def test_where_nothing_was_sent_nobody_can_tell_what_a_fault_changed(tmp_path: Path) -> None:
+    before = [each for each in _load({}) if each[1] < FAULT.start_ns // 1_000_000 - 1_000]
+
+    assert _behaviour(tmp_path, before) == [None]

@@ -13,7 +13,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import INVALID, VALID, decide
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, decide
 from chaoskit.judge.verdict_file import BoundTold, read_verdict
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import comparison_rows, summary
@@ -104,6 +104,17 @@ def test_a_time_that_there_is_none_of_keeps_no_bound() -> None:
     assert _compared("end_to_end.p99", "> 1ms") == (None, False)
     assert _compared("send.p99", "< 1h (after faults)") == (None, False)
     assert _compared("recovered", "< 1h", recovered_after_heal_ms=None) == (None, False)
+
+
+def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
+    found = compare({"recovered": parse_bound("< 10s")}, {**GAPS, "recovered_after_heal_ms": None}, SAMPLE.latency)
+    decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=found)
+    told = "recovered is none (no fault was undone while sends were due), not known, expected: < 10s"
+
+    assert (decided, reasons) == (UNKNOWN, (told,))
+    assert verdict(bounds=found, verdict=decided, reasons=reasons).headline == (
+        f"UNKNOWN: {told}; none of 1,100 acknowledged messages was found lost"
+    )
 
 
 def test_what_never_recovered_did_not_recover_within_a_bound() -> None:

@@ -244,8 +244,22 @@ def test_nobody_can_tell_of_a_fault_beside_another_or_without_effect(faults: lis
 
 def test_nobody_can_tell_if_neither_clients_nor_the_system_say_anything() -> None:
     assert _told(behaviour=[None]) == [None]
-    assert _told(WHOLE, behaviour=[None]) == [{}]
-    assert _told(behaviour=[{}]) == [{}]
+    assert _told(WHOLE, behaviour=[None]) == [None], "nothing was sent that could have shown anything"
+    assert _told(behaviour=[{}]) == [None], "nobody looked who leads"
+    assert _told(behaviour=[{"stalled_ms": 900.0}]) == [{"stalled_ms": 900.0}]
+
+
+def test_a_fault_of_a_client_changes_no_leader() -> None:
+    paused = [Fault(0, "client-pause", 5 * SECOND, targets=("consumer-0",), effective_ns=1, healed_ns=10 * SECOND)]
+    led = _stood(7, "n2", "n2 n3", 2)
+    taken = Changed(Change.NEW_OWNER, PLACE, 7 * SECOND, "consumer-1", "consumer-0", group="g")
+
+    (told,) = _told(WHOLE, led, faults=paused, of_readers=[taken])
+
+    assert told is not None
+    assert told.keys() == {"new_owner", "membership"}
+    assert _told(WHOLE, led, faults=paused) == [{}]
+    assert _told(faults=paused, answered=[]) == [{}], "who leads says nothing of it, recorded or not"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +290,7 @@ def test_a_target_that_was_in_sync_all_the_time_is_named(standings: Any, targets
 def test_a_system_that_did_not_answer_is_not_known_to_have_stayed_as_it_was(answered: Any, told: Any) -> None:
     assert _told(WHOLE, answered=answered) == told
     assert stayed(_fault(), _placements(WHOLE), answered) == (["n2"] if told == [{}] else [])
-    assert _told(answered=answered) == [{}], "of a system that never tells, what clients experienced is enough"
+    assert _told(answered=answered) == [None], "of a system that never tells, nobody looked"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from recorded import MS, recorded
 
@@ -69,6 +71,29 @@ def test_what_a_consumer_had_taken_from_a_queue_need_not_be_there(tmp_path: Path
     assert run.acked_before(24 * MS)["t", 0].to_pylist() == due
 
 
+@pytest.mark.parametrize(
+    ("flushed", "predicted", "verdict"),
+    [(0, 0, "valid"), (2, 3, "invalid"), (None, 0, "invalid"), (None, 3, "valid"), (None, None, "valid")],
+)
+def test_what_all_replicas_had_flushed_must_not_be_lost(
+    flushed: int | None, predicted: int | None, verdict: str
+) -> None:
+    assert CrashPoint(0.5, EARLY, {}, True, "", 10, 3, predicted, True, "", flushed).verdict == verdict
+
+
+def test_on_how_many_disks_lost_messages_were(tmp_path: Path) -> None:
+    stable = [[12, 40, NEVER // MS], [15, 25, 45]]
+    copies = replace(_copies([10, 20, 30], stable), values=np.array([7, 5, 6]))
+    plan: Any = SimpleNamespace(declared=SimpleNamespace(topics=(Topic("t", LOG, 1, 2),)))
+    run = replace(_two_hosts(tmp_path, copies), plan=plan)
+    lost = {("t", 0): pa.array([5, 6, 7, 8], pa.int64())}
+
+    assert run.whole_of(lost, [50 * MS, 50 * MS], [False, False]) == 2
+    assert run.whole_of(lost, [13 * MS, 15 * MS], [False, False]) == 1
+    assert run.whole_of(lost, [13 * MS, 14 * MS], [False, False]) == 0
+    assert replace(run, copies=None).whole_of(lost, [13 * MS, 14 * MS], [False, False]) is None
+
+
 def test_a_feed_keeps_nothing_that_could_be_read_after_a_cut(tmp_path: Path) -> None:
     assert not _with_four_acked(tmp_path, PUBSUB).keeps
 
@@ -101,7 +126,7 @@ def test_what_failed_beside_the_system_says_nothing_of_it(
     [(0, False, "valid"), (None, False, "valid"), (3, True, "valid"), (3, False, "invalid")],
 )
 def test_a_loss_must_be_allowed(lost: int | None, allowed: bool, verdict: str) -> None:
-    assert CrashPoint(0.5, EARLY, {}, True, "", 10, lost, 0, allowed, "").verdict == verdict
+    assert CrashPoint(0.5, EARLY, {}, True, "", 10, lost, 3, allowed, "").verdict == verdict
 
 
 class _Disks:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from samples import verdict
 
-from chaoskit.judge.headline import headline
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.judge.headline import headline, messages_of
 from chaoskit.judge.verdict import Found
 
 CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s", "count": 40_128}
@@ -70,7 +73,19 @@ ONE = {"rule": "r", "what": "", "count": 1}
             9_000,
             {"lost": Found(41_128, True, "expected", causes=(CUT,))},
             True,
-            "LOST 41,128 of 9,000 acknowledged messages, as expected",
+            "LOST 41,128 messages, of which at most 9,000 were acknowledged, as expected",
+        ),
+        (
+            1,
+            {"lost": Found(3, False, "x", messages=1)},
+            True,
+            "LOST 1 of 1 acknowledged messages (for several readers: 3 deliveries), though your settings forbid it",
+        ),
+        (
+            0,
+            {"phantom": Found(2, False, "x")},
+            True,
+            "UNKNOWN: nothing was acknowledged; not allowed: 2 phantom",
         ),
         (
             100,
@@ -100,3 +115,34 @@ ONE = {"rule": "r", "what": "", "count": 1}
 )  # fmt: skip
 def test_it_says_what_happened(acked: int, anomalies: dict[str, Any], complete: bool, said: str) -> None:
     assert headline(acked, anomalies, complete=complete) == said
+
+
+def test_nothing_is_kept_above_a_doubt() -> None:
+    one, two = (verdict(verdict="unknown", reasons=("kill had no effect: gone", "x")[:count]) for count in (1, 2))
+
+    assert one.headline == ("UNKNOWN: kill had no effect: gone; none of 1,100 acknowledged messages was found lost")
+    assert two.headline.startswith("UNKNOWN: kill had no effect: gone (and 1 more); none of")
+
+
+def test_a_run_that_is_invalid_has_kept_nothing_for_sure_if_it_has_problems() -> None:
+    wrong = {"anomalies": {"duplicate": Found(3, False, "y")}, "verdict": "invalid", "reasons": ("3 duplicate", "x")}
+
+    assert verdict(**wrong).headline == "KEPT all 1,100 acknowledged messages; not allowed: 3 duplicate"
+    assert verdict(**wrong, problems=("x",)).headline == (
+        "UNKNOWN: x; none of 1,100 acknowledged messages was found lost; not allowed: 3 duplicate"
+    )
+
+
+def test_a_valid_history_without_a_final_read_is_not_called_unknown() -> None:
+    audit = {"audit": {"complete": False, "end_positions": {}}}
+
+    assert verdict(**audit).headline == "KEPT all 1,100 acknowledged messages"
+    assert verdict(**audit, verdict="unknown", reasons=("x",)).headline == "UNKNOWN: the final read is incomplete"
+
+
+def test_a_message_that_several_readers_lack_is_one_message() -> None:
+    rows = [{"anomaly": "lost", "topic": "feed", "partition": 0, "value": value} for value in (1, 1, 1, 2, None, None)]
+    table = pa.Table.from_pylist(rows, FINDINGS)
+
+    assert messages_of("lost", table) == 4
+    assert messages_of("duplicate", table) is None

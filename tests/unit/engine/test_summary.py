@@ -242,10 +242,12 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
 def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
     cut = {"rule": "kafka.os-flush", "known": "", "count": 3_000, "what": "power-cut of n1, n2 at 21.1 s"}
     known = {"rule": "pulsar.batch-dropped", "known": "pull request 5491", "count": 289, "what": ""}
-    text = summary(verdict(anomalies={"lost": Found(3_289, True, "as declared", causes=(cut, known))}), FOLDER)
+    counts = {"sent": 9_000, "acked": 9_000, "failed": 0, "indeterminate": 0, "received": 5_711}
+    found = {"lost": Found(3_289, True, "as declared", causes=(cut, known))}
+    text = summary(verdict(anomalies=found, counts=counts), FOLDER)
 
     assert text.startswith(
-        "LOST 3,289 of 1,100 acknowledged messages (0.7 s of traffic), allowed by your settings (kafka.os-flush: "
+        "LOST 3,289 of 9,000 acknowledged messages (0.7 s of traffic), allowed by your settings (kafka.os-flush: "
     )
     assert "    3,000 by power-cut of n1, n2 at 21.1 s (rule kafka.os-flush)\n" in text
     assert "    289 by settings alone (known issue pulsar.batch-dropped)\n" in text

@@ -151,10 +151,11 @@ def test_a_topic_whose_name_is_lost_among_topics_of_several_kinds_is_refused(run
         History.open(run)
 
 
-def test_no_names_file(run: Path) -> None:
+def test_a_missing_names_file_is_told(run: Path) -> None:
     _write(run, 3)
     (run / "wal" / "p.names").unlink()
-    assert compact(run).messages == 3
+    with pytest.raises(BadInput, match=r"p\.names is missing: the topics in its logs cannot be told"):
+        compact(run)
 
 
 def test_a_missing_segment_is_told(run: Path) -> None:

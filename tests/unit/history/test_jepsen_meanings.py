@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_jepsen import anomalies, edn
@@ -73,3 +74,99 @@ def test_what_transactions_sent_is_counted(tmp_path: Path) -> None:
     )
 
     assert check_run(folder).counts["acked"] == 3
+
+
+def transaction(kind: str, *pairs: tuple[int, int]) -> tuple[Any, ...]:
+    """Return a transaction of process 3 that polls key 5, and commits, aborts (fail), or may have committed (info)."""
+    return (3, "txn", polled(3, *pairs)[2], *([] if kind == "ok" else [kind]))
+
+
+SIX = (0, "send", "[[:send 5 [0 1]] [:send 5 [1 2]] [:send 5 [2 3]] [:send 5 [3 4]] [:send 5 [4 5]] [:send 5 [5 6]]]")
+ASSIGNED = [SIX, (3, "assign", "[5]"), transaction("ok", (0, 1))]
+READ = [(9, "assign", "[5]"), polled(9, (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))]
+
+
+@pytest.mark.parametrize(
+    ("then", "found"),
+    [
+        (  # nothing was committed in between: it goes on where it was
+            [
+                transaction("fail", (1, 2), (2, 3)),
+                transaction("info", (1, 2), (2, 3)),
+                transaction("ok", (1, 2), (2, 3)),
+            ],
+            set(),
+        ),
+        ([transaction("ok", (1, 2), (2, 3)), transaction("ok", (1, 2), (2, 3))], {"rewound", "redelivered"}),
+        (  # the aborted ones moved nothing, so that 1 to 4 are skipped
+            [transaction("fail", (1, 2), (2, 3)), transaction("fail", (3, 4), (4, 5)), transaction("ok", (5, 6))],
+            {"skipped"},
+        ),
+        ([transaction("fail", (1, 2), (2, 3)), transaction("info", (3, 4), (4, 5))], {"skipped"}),
+        ([transaction("fail", (1, 2)), transaction("ok", (1, 2), (2, 3)), transaction("ok", (3, 4))], set()),
+        ([transaction("fail", (2, 3), (1, 2)), transaction("ok", (1, 2))], {"rewound", "skipped"}),  # internal
+    ],
+)
+def test_a_transaction_that_did_not_commit_moves_no_consumer(
+    then: list[tuple[Any, ...]], found: set[str], tmp_path: Path
+) -> None:
+    told = anomalies(imported(tmp_path, edn(*ASSIGNED, *then, *READ)))
+
+    assert told & {"rewound", "redelivered", "skipped"} == found
+    assert found or "sequence-jump" not in told
+
+
+def test_what_jepsen_always_allows_of_writes_is_allowed_with_its_reason(tmp_path: Path) -> None:
+    cycle = [
+        (1, "txn", "[[:send 5 [0 10]] [:send 6 [1 11]]]"),
+        (2, "txn", "[[:send 5 [1 20]] [:send 6 [0 21]]]"),
+        (8, "assign", "[5 6]"),
+        (8, "poll", "[[:poll {5 [[0 10] [1 20]], 6 [[0 21] [1 11]]}]]"),
+    ]
+    between = [
+        (1, "txn", "[[:send 5 [0 10]] [:send 5 [2 11]]]"),
+        (2, "txn", "[[:send 5 [1 20]]]"),
+        (8, "assign", "[5]"),
+        polled(8, (0, 10), (1, 20), (2, 11)),
+    ]
+
+    for number, (calls, name) in enumerate(((cycle, "G0"), (between, "order-violation"))):
+        folder = imported(tmp_path / str(number), together(edn(*calls)))
+        found = check_run(folder).anomalies
+
+        assert found[name].allowed, found
+        assert found[name].why.startswith("Jepsen always allows it: writes of transactions are not isolated")
+
+
+def together(text: str) -> str:
+    """Let the first two operations overlap."""
+    first, done, second, *rest = text.splitlines(keepends=True)
+    at = {":time 0": first, ":time 9": done, ":time 20": second}
+    assert all(time in line for time, line in at.items())
+    return "".join([first, second.replace(":time 20", ":time 5"), done, *rest])
+
+
+@pytest.mark.parametrize(("f", "outcome"), [("subscribe", "valid"), ("assign", "invalid")])
+@pytest.mark.parametrize("then", [((3, 4), (4, 5), (5, 6)), ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))])
+def test_with_subscribe_a_consumer_may_be_rebalanced_between_transactions(
+    f: str, outcome: str, then: tuple[tuple[int, int], ...], tmp_path: Path
+) -> None:
+    sends = [(0, "send", f"[[:send 5 [{position} {position + 1}]]]") for position in range(6)]
+    begin = [*sends, (3, f, "[5]"), transaction("ok", (0, 1))]
+
+    verdict = check_run(imported(tmp_path, edn(*begin, transaction("ok", *then), *READ)))
+
+    assert verdict.verdict == outcome, verdict.reasons
+    if outcome == "valid":
+        assert {each.why.partition(":")[0] for each in verdict.anomalies.values() if each.count} == {
+            "Jepsen always allows it with subscribe"
+        }
+
+
+def test_within_a_transaction_a_consumer_reads_in_order_with_subscribe_too(tmp_path: Path) -> None:
+    begin = [SIX, (3, "subscribe", "[5]"), transaction("ok", (0, 1), (3, 4))]
+
+    verdict = check_run(imported(tmp_path, edn(*begin, *READ)))
+
+    assert verdict.verdict == "invalid"
+    assert not verdict.anomalies["skipped"].allowed

@@ -32,7 +32,7 @@ def test_a_run_is_a_test_case(judged: Path, calm: Path) -> None:
     assert failure is not None
     message = failure.get("message") or ""
     assert message.startswith("LOST 3 of 65,965 acknowledged messages, though your settings forbid it; ")
-    assert message.endswith("; the run is invalid: a ? & <b> ?[1m")
+    assert message.endswith("; the run is invalid: a \\x00 & <b> \\x1b[1m")
     assert summary(bad, judged).splitlines()[0] in str(failure.text)
 
 

@@ -140,11 +140,18 @@ class StoryRun:
         self._faults.record({**row, **{name: int(at * SECOND) for name, at in times.items()}, "evidence": "seen"})
         self._count += 1
 
-    def led(self, by: str, at: float = 0.0, topics: Sequence[str] = ("log-0",)) -> None:
-        """A host led every partition from then on; all three stored it."""
+    def led(
+        self,
+        by: str,
+        at: float = 0.0,
+        topics: Sequence[str] = ("log-0",),
+        holders: Sequence[str] = ("n1", "n2", "n3"),
+        partitions: Sequence[int] | None = None,
+    ) -> None:
+        """A host led every partition, or these, from then on; all three, or these, stored it."""
         for topic in topics:
-            for number in range(self.partitions):
-                standing = Standing(int(at * SECOND), by, frozenset(["n1", "n2", "n3"]))
+            for number in range(self.partitions) if partitions is None else partitions:
+                standing = Standing(int(at * SECOND), by, frozenset(holders))
                 self._placed.record((topic, number), standing)
 
     def on_drivers(self, clients: Mapping[str, str], error_ms: float, until: int) -> None:
@@ -158,6 +165,12 @@ class StoryRun:
 
     def judged(self, load_end: float, per_second: float | None = None, clients: int = 1) -> Verdict:
         """Return the verdict on what happened."""
+        self.ended(load_end, per_second, clients)
+        finish(self.folder)
+        return check_run(self.folder)
+
+    def ended(self, load_end: float, per_second: float | None = None, clients: int = 1) -> None:
+        """All logs were closed, and nothing is made of them yet."""
         self._faults.close()
         self._placed.close()
         for log in self._clients.values():
@@ -166,8 +179,6 @@ class StoryRun:
         told: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
         more = {"crashed": [], "load_start_ns": 0, "problems": [], "load": {**load, "backlog": None}}
         store.write_json(self.folder / store.RECOVERY, told | more)
-        finish(self.folder)
-        return check_run(self.folder)
 
 
 TASKS = "queue-0"

@@ -48,7 +48,7 @@ def test_what_did_not_fit_was_dropped(tmp_path: Path) -> None:
         run.publish(range(600), 0.01)
         run.drained(62, left=kept)
 
-        verdict = run.judged(60, 100)
+        verdict = run.judged(6, 100)
 
         assert (found(verdict), verdict.verdict) == (expected, "unknown" if number else "valid")
 
