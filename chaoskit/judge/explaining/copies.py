@@ -469,7 +469,6 @@ class _Partition:
             ]
         )
 
-
     def _touches(self, effect: Effect, hosts: set[str]) -> bool:
         """Return whether a fault hit one of some hosts, or what other hosts of the run send to it by name."""
         targets, peers = set(effect.targets), set(effect.peers)
