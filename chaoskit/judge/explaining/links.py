@@ -44,6 +44,14 @@ class Interruption:
     words: str
     late: bool = False
 
+    @property
+    def mended_ns(self) -> int:
+        """Until when the way may not have been open again: who was cut off tries again after a pause that grows with
+        the time for which it was, to as long at most."""
+        if self.until_ns == FOREVER:
+            return FOREVER
+        return self.until_ns + max(UNAWARE_NS, self.until_ns - self.start_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Site:

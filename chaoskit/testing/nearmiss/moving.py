@@ -79,8 +79,8 @@ def _holders(run: Stored, concern: Concern) -> set[str]:
 
 
 def _hosts_of(run: Stored, concern: Concern) -> set[str]:
-    """Return the hosts that are a party of what is explained: who led or stored the partitions, or is on a way; those of
-    clients, which may sit anywhere; and servers whose data any rule names."""
+    """Return the hosts that are a party of what is explained: who led or stored the partitions, or is on a way; the
+    seats of clients; and servers whose data any rule names."""
     parties = _leaders(run, concern) | _holders(run, concern) | _servers(run)
     plan = run.subject.plan
     seats = plan.scenario.cluster.seats if plan else 0

@@ -59,6 +59,7 @@ class Stored:
         placements: where its partitions were.
         findings: its findings, schema `FINDINGS`.
         faults: its recorded faults that began.
+        one_by_one: whether its operations were recorded one by one.
 
     Raises:
         BadInput: the folder does not hold a judged run, or is damaged.
@@ -74,7 +75,8 @@ class Stored:
         self.placements = self.history.placements.with_fixed(fixed)
         self.findings = parquet.opened(folder / _FINDINGS_FILE).read(columns=FINDINGS.names).cast(FINDINGS)
         self.faults = tuple(fault for fault in self.history.recorded_faults if fault.targets)
-        self._messages = np.ones(self.findings.num_rows, np.int64) if digested(folder) else None
+        self.one_by_one = not digested(folder)
+        self._messages = None if self.one_by_one else np.ones(self.findings.num_rows, np.int64)
 
     @cached_property
     def explained(self) -> Explained:

@@ -64,8 +64,9 @@ def _shifted(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str,
     early_ns = concern.first_ns - APART_NS - waits_ns - healed.healed_ns
     if early_ns < 0:
         yield "before", f"{fault.kind} moved {-early_ns / 1e9:.1f} s back", _at(healed, early_ns)
-    late_ns = run.end_ns + APART_NS - fault.start_ns
-    yield "after", f"{fault.kind} moved {late_ns / 1e9:.1f} s on", _at(fault, late_ns)
+    if run.one_by_one:  # else nobody knows when the last event was
+        late_ns = run.end_ns + APART_NS - fault.start_ns
+        yield "after", f"{fault.kind} moved {late_ns / 1e9:.1f} s on", _at(fault, late_ns)
 
 
 def _waits_ns(mechanism: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class FeedRun(StoryRun):
     """A run of one feed of Mosquitto, whose two subscribers are there from the beginning."""
 
     model = PUBSUB
-    cluster = {"system": "mosquitto", "version": "2.0.21", "hosts": 1}
+    cluster: Mapping[str, Any] = {"system": "mosquitto", "version": "2.0.21", "hosts": 1}
 
     def __init__(self, folder: Path) -> None:
         qos = {"producer": {"qos": 0}, "consumer": {"qos": 0}}
