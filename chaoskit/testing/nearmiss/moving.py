@@ -22,6 +22,7 @@ def moved(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, st
     for kind, name in _bystanders(run, concern, fault):
         words = f"{fault.kind} moved from {', '.join(fault.targets)} to {name}"
         yield kind, words, replace(fault, targets=(name,), on=(name,))
+    yield from _spared(run, concern, fault)
     (effect,) = effects([fault])
     if effect.messages is not None:
         for pattern in (_STRANGER, *(f"{client}7" for client in sorted(concern.clients) if client[-1:].isdecimal())):
@@ -31,6 +32,17 @@ def moved(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, st
         for topic in sorted({topic for topic, _ in concern.places})[:1]:
             words = f"{fault.kind} moved to partition {_NO_PARTITION} of {topic}"
             yield "other-partition", words, replace(fault, damaged=((topic, _NO_PARTITION),))
+
+
+def _spared(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
+    """Yield a fault of several hosts as if it had spared those that led all the time, if what they had must be gone."""
+    if nemesis(fault.kind).hits != "hosts" or nemesis(fault.kind).on_links:
+        return
+    stayed = not any(run.placements.new_leaders(place) for place in concern.places)
+    led = _leaders(run, concern)
+    others = tuple(name for name in fault.targets if name not in led)
+    if led and stayed and others and len(others) < len(fault.targets) and all(map(_needs_leader, concern.mechanisms)):
+        yield "leader-spared", f"{fault.kind} spared {', '.join(sorted(led))}", replace(fault, targets=others, on=others)
 
 
 def _bystanders(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str]]:

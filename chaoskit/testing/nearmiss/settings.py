@@ -72,16 +72,18 @@ def strong(run: Stored) -> Iterator[Change]:
 
 
 def _control(plan: Plan, control: str, shown: str) -> Plan | None:
-    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from the run in
+    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from that one in
     its faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
     if not control or control.partition(":")[0] != shown.partition(":")[0]:
         return None
-    (written,) = find(control)[:1]
-    strong_plan = written.planned()
-    same = (plan.system_options, plan.workload_options, plan.declared.topics)
-    if (strong_plan.system_options, strong_plan.workload_options, strong_plan.declared.topics) == same:
+    strong_plan, weak_plan = (find(spec)[0].planned() for spec in (control, shown))
+    if _settings(strong_plan) in (_settings(weak_plan), _settings(plan)):
         return None
     return strong_plan if _parties(strong_plan) == _parties(plan) else None
+
+
+def _settings(plan: Plan) -> tuple[object, ...]:
+    return plan.system_options, plan.workload_options, plan.declared.topics
 
 
 def _parties(plan: Plan) -> tuple[object, ...]:

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import About
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.mechanism import Mechanism
 from chaoskit.history.digesting.live import digested
@@ -133,6 +135,15 @@ class Stored:
             frozenset(self._clients_of(findings)),
             _first_ns(findings),
         )
+
+    def experienced_ns(self, concern: Concern) -> int | None:
+        """Return when the last of some findings was experienced; None if not all are about what a client experienced,
+        but about messages, whose loss nobody saw at a certain time."""
+        findings = self.findings.take(pa.array(concern.rows))
+        known = installed.anomalies()
+        about = {known[name].about for name in findings["anomaly"].unique().to_pylist()}
+        times = findings["at_ns"].drop_null()
+        return int(times.to_numpy().max()) if about == {About.READING} and len(times) else None
 
     @cached_property
     def clients_of_findings(self) -> frozenset[str]:

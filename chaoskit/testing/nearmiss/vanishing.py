@@ -21,6 +21,9 @@ from chaoskit.testing.nearmiss.stored import Concern, Stored, named, numbers_of
 APART_NS = 90 * SECOND
 """How far a fault is moved away from what it explained; what a mechanism waits for after a fault comes on top."""
 
+_SOON_NS = SECOND
+"""How long after somebody saw what it explained a fault is moved to."""
+
 _BRIEF_NS = SECOND
 """How long a fault lasted that was not proved healed, once it is moved to a time before."""
 
@@ -64,6 +67,9 @@ def _shifted(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str,
     early_ns = concern.first_ns - APART_NS - waits_ns - healed.healed_ns
     if early_ns < 0:
         yield "before", f"{fault.kind} moved {-early_ns / 1e9:.1f} s back", _at(healed, early_ns)
+    if (seen_ns := run.experienced_ns(concern)) is not None:
+        soon_ns = seen_ns + _SOON_NS - fault.start_ns
+        yield "later", f"{fault.kind} moved {soon_ns / 1e9:.1f} s on, after it was seen", _at(fault, soon_ns)
     if run.one_by_one:  # else nobody knows when the last event was
         late_ns = run.end_ns + APART_NS - fault.start_ns
         yield "after", f"{fault.kind} moved {late_ns / 1e9:.1f} s on", _at(fault, late_ns)
