@@ -45,7 +45,10 @@ def _aged(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         rows = cases.rows_at(index)
         for effect in record.effects:
             if effect.ahead_ns and _on_holder(record, place, effect):
-                held = rows[age_ns[rows] + effect.ahead_ns >= mechanism.most]
+                until_ns = end_ns if effect.healed_ns is None else min(end_ns, effect.healed_ns)
+                meanwhile_ns = until_ns - written_ns[rows]
+                aged = (meanwhile_ns >= 0) & (meanwhile_ns + effect.ahead_ns >= mechanism.most)
+                held = rows[cases.message.known[rows] & aged]
                 words = f"the clock of {', '.join(effect.targets)} was ahead"
                 derived.tell(held, Story(f"{words} ({effect.kind} at {effect.start_ns / 1e9:.1f} s)", (effect,)))
     return derived

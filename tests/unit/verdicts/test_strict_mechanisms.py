@@ -81,3 +81,18 @@ def test_the_first_messages_are_lost_on_a_way_only_until_it_is_tried_again(
     run.read_back(300, {value: value for value in range(4, 100)}, end=100)
 
     assert found(run.judged(250, 10))["lost"] == (4, allowed)
+
+
+@pytest.mark.parametrize(("first_s", "allowed"), [(1, True), (24, True), (40, False)])
+def test_a_clock_that_was_ahead_expires_what_was_written_before_it_was_right_again(
+    tmp_path: Path, first_s: float, allowed: bool
+) -> None:
+    run = StoryRun(tmp_path, LOAD)
+    run.led("n1")
+    run.fault("clock-jump", ("n1",), 20, 30, by="200h")
+    for value in range(100):
+        run.send("producer-0", value, first_s + value * 0.05, value)
+    run.read_back(100, {value: value for value in range(50, 100)}, low=50, end=100)
+
+    told = found(run.judged(60, 20))
+    assert {name: told[name] for name in ("expired", "lost") if name in told} == {"expired": (50, allowed)}
