@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Flag, auto
 from fnmatch import fnmatchcase
@@ -65,5 +66,8 @@ class Messages:
     late_ns: int | None = 0
 
     def of(self, client: str) -> bool:
-        """Return whether messages of a client of the workload are meant: their names contain that of the client."""
-        return self.client == "*" or fnmatchcase(client, self.client) or client in self.client
+        """Return whether messages of a client of the workload are meant: their names contain that of the client, and no
+        further digit of a number behind it."""
+        if self.client == "*" or not client or fnmatchcase(client, self.client):
+            return True
+        return re.search(rf"{re.escape(client)}(?!\d)", self.client) is not None

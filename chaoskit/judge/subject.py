@@ -109,6 +109,8 @@ class Subject:
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
         digest: Digest | None = None,
+        *,
+        faults: Sequence[Fault] | None = None,
     ) -> Explained:
         """Return findings with the rules and the faults that explain them.
 
@@ -118,6 +120,7 @@ class Subject:
             placements: where partitions, and services, were.
             messages: for how many messages each row stands; None: one.
             digest: what is known of the messages if the history does not have them one by one.
+            faults: the faults; None: as they were recorded.
         """
         if self.plan is None:
             return unexplained(findings)
@@ -126,7 +129,10 @@ class Subject:
         names = plan.host_names
         record = Record(
             plan.declared,
-            [*effects(history.recorded_faults), *exits(self.liveness.get("crashed", ()))],
+            [
+                *effects(history.recorded_faults if faults is None else faults),
+                *exits(self.liveness.get("crashed", ())),
+            ],
             placements,
             history if digest is None else None,
             names[: len(names) - seats] if seats else names,

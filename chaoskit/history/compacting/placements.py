@@ -155,6 +155,20 @@ class Placements:
         ]
         return Placements(pa.concat_tables([self._rows, pa.Table.from_pylist(rows, PLACEMENTS)]))
 
+    def unchanged(self) -> Placements:
+        """Return these as if each partition had stayed as it first was with a leader: led by that one, and in sync on
+        all hosts that ever stored it."""
+        rows = []
+        for place, known in self._standings.items():
+            led = self._led(place) or known[:1]
+            hosts = sorted(frozenset().union(*(each.holders for each in known)) | {led[0].leader} - {""})
+            roles = [(led[0].leader, LEADER)] * bool(led[0].leader) + [(host, REPLICA) for host in hosts]
+            if led[0].in_sync is not None:
+                roles += [(host, IN_SYNC) for host in hosts]
+            fixed = {"at_ns": known[0].at_ns, "topic": place[0], "partition": place[1], "epoch": led[0].epoch}
+            rows += [{**fixed, "host": host, "role": role} for host, role in roles]
+        return Placements(pa.Table.from_pylist(rows, PLACEMENTS))
+
     def knows_leader(self, place: Place) -> bool:
         """Return whether it was recorded who led a partition."""
         return bool(self._led(place))

@@ -39,13 +39,18 @@ class Cause:
 
     Attributes:
         rule: the rule.
-        why: the setting from which it follows.
+        mechanism: by which it took the messages.
         story: what happened, and the faults that did it.
     """
 
     rule: Rule
-    why: str
+    mechanism: Mechanism
     story: Story
+
+    @property
+    def why(self) -> str:
+        """The setting from which it follows."""
+        return self.mechanism.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,15 @@ class Explained:
         findings: schema `JUDGED`.
         causes: by anomaly, each cause with the number of findings that it explains; None: nothing explains them.
         open: by anomaly, how many findings are in doubt, and what the record lacks.
+        known: the different causes, the first of which is None: nothing.
+        cause_of: for each finding the index of its cause in `known`.
     """
 
     findings: pa.Table
     causes: Mapping[str, Sequence[tuple[Cause | None, int]]]
     open: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    known: Sequence[Cause | None] = (None,)
+    cause_of: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 def unexplained(findings: pa.Table) -> Explained:
@@ -111,7 +120,8 @@ class Attribution:
             counted[name] = [(causes[index], int(counts[index])) for index in np.flatnonzero(counts)]
         rules = pa.array([None if cause is None else cause.rule.id for cause in causes], pa.string())
         faults = pa.array([_first_fault(cause) for cause in causes], pa.int64())
-        return Explained(_judged(findings, rules.take(chosen), faults.take(chosen)), counted, open_)
+        judged = _judged(findings, rules.take(chosen), faults.take(chosen))
+        return Explained(judged, counted, open_, causes, chosen)
 
     def _in_order(self, names: pa.DictionaryArray) -> Iterator[tuple[str, Ints]]:
         """Yield the anomalies that are judged with their rows, those that follow from others last."""
@@ -136,7 +146,7 @@ class Attribution:
                     missing = missing or derived.missing
                     in_doubt[left] |= derived.open
                     for index, story in enumerate(derived.stories):
-                        cause = Cause(rule, mechanism.why, story)
+                        cause = Cause(rule, mechanism, story)
                         if cause not in causes:
                             causes.append(cause)
                         chosen[left[derived.story_of == index]] = causes.index(cause)

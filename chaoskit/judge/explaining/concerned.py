@@ -25,9 +25,10 @@ def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
 
 
 def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
-    """Return when a client was back after an interruption of its own: when it next received something."""
+    """Return until when a client may have been away because of an interruption of its own: until just before it next
+    received something."""
     receipts = record.receipts(place).get(client)
     if receipts is None or each.until_ns == FOREVER or each.effect.on_hosts:
         return each.until_ns
     later = receipts.at_ns[receipts.at_ns >= each.until_ns]
-    return int(later.min()) if later.size else each.until_ns
+    return max(int(later.min()) - 1, each.until_ns) if later.size else each.until_ns

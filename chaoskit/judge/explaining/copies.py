@@ -391,7 +391,7 @@ class _Partition:
         return len(ended) >= self._mechanism.away
 
     def _causes(self, hosts: set[str], at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
-        return causes_of_election(self._record.effects, hosts, at_ns, acked_ns, self._mechanism.lag_ns or 0)
+        return causes_of_election(self._record, hosts, at_ns, acked_ns, self._mechanism.lag_ns or 0)
 
 
 def _s(at_ns: int) -> str:

@@ -10,7 +10,7 @@ from chaoskit.contract.guarantee import Damage, Effect
 from chaoskit.contract.mechanism import WRITTEN_BACK_NS, Copies
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.derived import joined
-from chaoskit.judge.explaining.links import UNAWARE_NS
+from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief
 from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, Record
 
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
@@ -99,13 +99,11 @@ def hosts_under(
     }
 
 
-def causes_of_election(
-    effects: Sequence[Effect], hosts: set[str], at_ns: int, acked_ns: int, lag_ns: int
-) -> tuple[Effect, ...]:
+def causes_of_election(record: Record, hosts: set[str], at_ns: int, acked_ns: int, lag_ns: int) -> tuple[Effect, ...]:
     """Return the faults that may have made a follower lag, or another one lead.
 
     Args:
-        effects: the faults.
+        record: the record of the run.
         hosts: the former leader and the new one.
         at_ns: when the new one was seen, ns since the start of the run.
         acked_ns: when the message was acknowledged.
@@ -115,17 +113,22 @@ def causes_of_election(
     return joined(
         [
             effect
-            for effect in effects
+            for effect in record.effects
             if effect.acts & _DISTURBS
-            and not _too_short(effect)
-            and effect.on_hosts
-            and (effect.on_links or hosts & set(effect.targets))
+            and not is_brief(effect, _DISTURBS)
+            and _touches(record, effect, hosts)
             and effect.start_ns - CLOCKS_NS <= at_ns
             and (effect.healed_ns is None or effect.healed_ns + UNAWARE_NS >= since_ns)
         ]
     )
 
 
-def _too_short(effect: Effect) -> bool:
-    """Return whether a fault only made packets late, by less than the record can tell."""
-    return effect.acts & _DISTURBS == Act.DELAYS and effect.late_ns < CLOCKS_NS
+def _touches(record: Record, effect: Effect, hosts: set[str]) -> bool:
+    """Return whether a fault hit one of some hosts, or what other hosts of the run send to it by name."""
+    targets, peers = set(effect.targets), set(effect.peers)
+    if not effect.on_hosts or hosts & targets or not effect.on_links:
+        return effect.on_hosts and bool(hosts & targets)
+    # A role was resolved when the fault began, and nobody recorded to whom.
+    role = any(not name[1:].isdecimal() for name in peers - {"all", "hosts", "clients", "targets"})
+    known = not record.hosts or bool(targets & set(record.hosts))
+    return known and (role or bool(hosts & peers))

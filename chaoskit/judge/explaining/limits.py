@@ -17,7 +17,7 @@ from chaoskit.judge.explaining.cases import Cases, producer_of
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
-from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record, last_ns
 
 _NOT_COUNTED = "messages were not recorded one by one"
 
@@ -45,7 +45,10 @@ def _aged(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         rows = cases.rows_at(index)
         for effect in record.effects:
             if effect.ahead_ns and _on_holder(record, place, effect):
-                held = rows[age_ns[rows] + effect.ahead_ns >= mechanism.most]
+                until_ns = end_ns if effect.healed_ns is None else min(end_ns, effect.healed_ns)
+                meanwhile_ns = until_ns - written_ns[rows]
+                aged = (meanwhile_ns >= 0) & (meanwhile_ns + effect.ahead_ns >= mechanism.most)
+                held = rows[cases.message.known[rows] & aged]
                 words = f"the clock of {', '.join(effect.targets)} was ahead"
                 derived.tell(held, Story(f"{words} ({effect.kind} at {effect.start_ns / 1e9:.1f} s)", (effect,)))
     return derived
@@ -55,10 +58,7 @@ def _end_ns(record: Record, cases: Cases) -> int:
     """Return when the run was over: the last thing that is known of it."""
     known = cases.at_ns[cases.at_ns != NEVER]
     last = int(known.max(initial=0))
-    if record.history is not None and record.history.operations.num_rows:
-        ends = record.history.operations["end_ns"].drop_null().to_numpy()
-        last = max(last, int(ends.max(initial=0)))
-    return last
+    return last if record.history is None else max(last, last_ns(record.history))
 
 
 def _on_holder(record: Record, place: Place, effect: Effect) -> bool:

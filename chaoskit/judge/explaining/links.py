@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chaoskit.base.quantities import SECOND
+from chaoskit.base.quantities import MILLISECOND, SECOND
 from chaoskit.contract.act import LATE, Act
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.mechanism import Party
@@ -17,6 +17,10 @@ from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER,
 UNAWARE_NS = 10 * SECOND
 """How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut
 try again after a pause that grows with the time they were (RFC 6298, back-off)."""
+
+NOTICED_NS = 100 * MILLISECOND
+"""What is late for less than this ends nothing of those who wait for an unknown time: systems send their heartbeats
+every 500 ms or less often, and miss several of them before they give anybody up."""
 
 _CLIENTS = (Party.PRODUCER, Party.CONSUMER)
 _ON_PARTIES = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES
@@ -39,6 +43,14 @@ class Interruption:
     effect: Effect
     words: str
     late: bool = False
+
+    @property
+    def mended_ns(self) -> int:
+        """Until when the way may not have been open again: who was cut off tries again after a pause that grows with
+        the time for which it was, to as long at most."""
+        if self.until_ns == FOREVER:
+            return FOREVER
+        return self.until_ns + max(UNAWARE_NS, self.until_ns - self.start_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +113,7 @@ class Links:
         sites = [self._sites(party, place, producer, consumer) for party in path]
         found: list[Interruption] = []
         for effect in self._record.effects:
-            if effect.messages is not None or not effect.acts & by or _too_short(effect, by, patience_ns):
+            if effect.messages is not None or not effect.acts & by or is_brief(effect, by, patience_ns):
                 continue
             late = not effect.acts & by & ~LATE
             if effect.on_links:
@@ -153,9 +165,10 @@ def _hits(effect: Effect, site: Site) -> bool:
     return site.host in effect.targets if effect.on_hosts else site.name in effect.targets
 
 
-def _too_short(effect: Effect, by: Act, patience_ns: int) -> bool:
-    """Return whether a fault only made packets late, by less than anybody waits."""
-    return effect.acts & by == Act.DELAYS and effect.late_ns < max(patience_ns, 1)
+def is_brief(effect: Effect, by: Act, patience_ns: int = 0) -> bool:
+    """Return whether a fault only made packets late, by less than anybody waits; a patience of 0: as long as is not
+    known."""
+    return effect.acts & by == Act.DELAYS and effect.late_ns < (patience_ns or NOTICED_NS)
 
 
 def _clipped(effect: Effect, sites: Sequence[Site], late: bool) -> Interruption:

@@ -97,7 +97,7 @@ class Record:
         digest: what is known of the messages if they were not recorded one by one.
 
     Attributes:
-        effects: the faults, in order of time.
+        effects: the faults, in order of time, without those that began after the last thing that anybody did.
         gone: by partition, the messages that are not there any more, ascending.
     """
 
@@ -113,7 +113,9 @@ class Record:
         digest: Digest | None = None,
     ) -> None:
         self.declared = declared
-        self.effects = sorted(effects, key=lambda effect: effect.start_ns)
+        over_ns = FOREVER if history is None else last_ns(history)
+        done = (effect for effect in effects if effect.start_ns - CLOCKS_NS <= over_ns)
+        self.effects = sorted(done, key=lambda effect: effect.start_ns)
         self.placements = placements
         self.history = history
         self.digest = digest
@@ -190,6 +192,13 @@ class Record:
 
     def _clients_of(self, role: str) -> int:
         return len(self.clients(role))
+
+
+def last_ns(history: History) -> int:
+    """Return when the last operation of a history began or ended, ns since the start of the run."""
+    operations = history.operations
+    times = [operations[name].drop_null().to_numpy() for name in ("start_ns", "end_ns")]
+    return max(int(part.max(initial=0)) for part in times)
 
 
 def _sends(history: History, place: Place) -> Sends:

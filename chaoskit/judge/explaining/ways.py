@@ -308,7 +308,7 @@ class _Passed:
         if after.size:
             late = self._start_ns[np.searchsorted(self._start_ns, each.until_ns, side="right") :]
             first = int(late[0]) if late.size else FOREVER
-            held[after] = trip.start_ns[after] < first
+            held[after] = (trip.start_ns[after] < first) & (trip.start_ns[after] <= each.mended_ns)
         return held
 
 
