@@ -30,8 +30,8 @@ from chaoskit.history.format.schema import OK
 from chaoskit.history.recording.recover import recover
 from chaoskit.load.producer import produce
 from clusters.common.properties import text
+from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.connection import librdkafka
-from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions
 

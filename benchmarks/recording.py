@@ -36,9 +36,8 @@ from chaoskit.load.consumer import consume
 from chaoskit.load.producer import produce
 from chaoskit.run.deployment import start
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.client_settings import CONSUMER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import librdkafka
-from clusters.kafka.consumer import CONSUMER_DEFAULTS
-from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
@@ -50,7 +54,30 @@ def load(noun: str, name: str, key: str) -> Any:
     if entry is None:
         what = _WORDS.get(noun, noun)
         raise BadInput(f"{key}: there is no {what} {name!r}; {nearest(name, _entries(noun))}")
-    try:
+    with _told(noun, name, key):
         return entry.load()()
+
+
+def module(noun: str, name: str, key: str, path: str) -> ModuleType:
+    """Return a module of a named implementation, which `load` did not import.
+
+    Args:
+        noun: kind of plug-in.
+        name: name of the entry point.
+        key: where the user wrote the name, for error messages.
+        path: full name of the module.
+
+    Raises:
+        BadInput: a package that it needs is missing.
+    """
+    with _told(noun, name, key):
+        return import_module(path)
+
+
+@contextmanager
+def _told(noun: str, name: str, key: str) -> Iterator[None]:
+    """Tell what installs a package that is missing."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise BadInput(f"{key}: {noun} {name!r} needs the package {error.name}: {with_extra(name)}") from error

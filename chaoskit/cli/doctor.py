@@ -10,6 +10,7 @@ from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
+from chaoskit.contract import installed
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import Equipped
 from chaoskit.contract.installed import taken_by_others
@@ -38,10 +39,10 @@ def _of_hosts(inventory: Path) -> list[Capability]:
 
 def _findings() -> list[Capability]:
     findings: list[Capability] = []
-    for noun in ("host", "cluster"):
+    for noun, found in (("host", installed.provider), ("cluster", installed.ready_system)):
         for name in plugins.names(noun):
             try:
-                findings += plugins.load(noun, name, noun).diagnose()
+                findings += found(name, noun).diagnose()
             except BadInput as error:
                 findings.append(Capability(f"{noun} {name}", False, str(error), "", required=False))
     return findings

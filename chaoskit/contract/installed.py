@@ -11,7 +11,7 @@ from chaoskit.contract.digesting import Digesting, Fate
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.synthesizer import Synthesizer
-from chaoskit.contract.system import System
+from chaoskit.contract.system import Apart, System
 from chaoskit.contract.workload import Workload
 
 
@@ -67,6 +67,14 @@ def provider(name: str, key: str) -> HostProvider:
 def system(name: str, key: str) -> System:
     """Return the system of this name; raises like `provider`."""
     found: System = plugins.load("cluster", name, key)
+    return found
+
+
+def ready_system(name: str, key: str) -> System:
+    """Return the system of this name once everything that runs of it need is imported; raises like `provider`."""
+    found = system(name, key)
+    for path in found.for_runs if isinstance(found, Apart) else ():
+        plugins.module("cluster", name, key, path)
     return found
 
 

@@ -53,6 +53,18 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
+class Apart(Protocol):
+    """Optional power of a system: what only runs need is apart, in modules that import packages which need not be
+    installed where a run is judged.
+
+    Attributes:
+        for_runs: full names of these modules. The system imports them at their first use; see `chaoskit.base.later`.
+    """
+
+    for_runs: Collection[str]
+
+
+@runtime_checkable
 class Varied(Protocol):
     """Optional power of a system: some of its roles are there with some options only."""
 

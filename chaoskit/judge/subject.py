@@ -195,7 +195,7 @@ def read_subject(folder: Path) -> Subject:
         origin = str(scenario.imported.get("from", ""))
         expect = scenario.expect
         return Subject(scenario.name, scenario.seed, numbers(expect), bounds=bounds(expect), origin=origin)
-    plan = make_plan(parse_scenario(content, source), source)
+    plan = make_plan(parse_scenario(content, source), source, recorded=True)
     declared = plan.scenario
     return Subject(
         declared.name,

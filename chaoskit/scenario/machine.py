@@ -10,7 +10,7 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import files_in
 from chaoskit.contract.driver import Driving
 from chaoskit.contract.host import Equipped, Rooting
-from chaoskit.contract.installed import nemesis
+from chaoskit.contract.installed import nemesis, ready_system
 from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.system import Rooted
 from chaoskit.scenario.plan import Plan
@@ -26,6 +26,7 @@ def check_machine(plan: Plan) -> None:
         BadInput: names the remedy.
     """
     problems = Problems(plan.source)
+    problems.tried(ready_system, plan.scenario.cluster.system, "cluster.system")
     problems.tried(_check_memory, plan)
     problems.tried(
         plan.provider.check,

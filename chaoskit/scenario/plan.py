@@ -94,13 +94,14 @@ class Plan:
         return {**content, "seed": self.seed}
 
 
-def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
+def make_plan(scenario: Scenario, source: str, seed: int | None = None, *, recorded: bool = False) -> Plan:
     """Load the plug-ins of a scenario and let them validate their keys; nothing is started.
 
     Args:
         scenario: the scenario.
         source: its file or place, for error messages.
         seed: overrides the scenario's seed.
+        recorded: whether it is that of a recorded run: a running cluster that it names needs not be reached from here.
 
     Raises:
         BadInput: names the source, the key and the remedy.
@@ -108,7 +109,7 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
     chosen = seed if seed is not None else scenario.seed
     chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
     try:
-        return _plan(scenario, source, chosen)
+        return _Planning(scenario, source, chosen, range(len(scenario.faults)), recorded=recorded).plan()
     except BadInput as error:
         raise error if str(error).startswith(source) else BadInput(f"{source}: {error}") from error
 
@@ -136,22 +137,22 @@ def _tell_all(error: BadInput, content: Mapping[str, Any], source: str) -> NoRet
     raise error
 
 
-def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
-    return _Planning(scenario, source, seed, range(len(scenario.faults))).plan()
-
-
 class _Planning:
     """Makes a plan step by step, and goes on after a step that failed as far as possible.
 
     Args:
         numbers: the place of each fault in the list that was written.
+        recorded: see `make_plan`.
     """
 
-    def __init__(self, scenario: Scenario, source: str, seed: int, numbers: Sequence[int]) -> None:
+    def __init__(
+        self, scenario: Scenario, source: str, seed: int, numbers: Sequence[int], *, recorded: bool = False
+    ) -> None:
         self._scenario = _seated(scenario)
         self._source = source
         self._seed = seed
         self._numbers = numbers
+        self._recorded = recorded
         self._problems = Problems(source)
 
     def plan(self) -> Plan:
@@ -190,7 +191,7 @@ class _Planning:
         tried(_check_drivers, scenario, provider, disk)
         tried(_check_record, scenario, declared)
         tried(_check_backlog, scenario, declared)
-        if cluster.attach:
+        if cluster.attach and not self._recorded:
             tried(_check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
             # Without a problem both are done with the machine.

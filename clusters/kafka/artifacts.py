@@ -19,6 +19,9 @@ _ZOOKEEPER_SINCE, _ZOOKEEPER_UNTIL = (2, 3), (4,)
 _SCALA_SINCE = (2, 4)
 """First release that was built for Scala 2.13."""
 
+_TOOLS_SINCE = (4,)
+"""First release whose command line tools have the names that `clusters.kafka.operator` uses."""
+
 _NEWER_ZOOKEEPER = ("org.apache.zookeeper", "zookeeper", "3.5.10")
 """Takes the place of 3.4.14, which does not connect on Java 14 and later (ZOOKEEPER-3779)."""
 
@@ -38,6 +41,11 @@ def parse_version(version: str) -> tuple[int, ...]:
         BadInput: it is not a release number.
     """
     return numbers_of("Kafka", version, "write for example 4.1.1", parts=(2, 3))
+
+
+def has_tools(version: str) -> bool:
+    """Return whether a release has the command line tools that `clusters.kafka.operator` uses."""
+    return parse_version(version) >= _TOOLS_SINCE
 
 
 def check_version(version: str, metadata: str) -> None:

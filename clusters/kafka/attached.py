@@ -16,7 +16,6 @@ from chaoskit.contract.attach import check_free, on_hosts
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.node import Node
 from chaoskit.contract.owned import owned_installation
-from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import text
@@ -31,7 +30,6 @@ from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, TRANSACTIO
 from clusters.kafka.topics import delete_topics
 from clusters.kafka.witnesses import Witnesses
 
-ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
 _KEY = "cluster.attach"
 _SECRET = (
     "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",

@@ -8,12 +8,10 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.benchmark import Driven, check_keys
 from clusters.common.java import PRODUCTION
-from clusters.kafka.client_settings import ABSENT, refused
 from clusters.kafka.connection import BOOTSTRAP
 from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.producer import KafkaProducer
-
-DRIVER_CLASS = "KafkaBenchmarkDriver"
+from clusters.kafka.refusals import ABSENT, refused
 
 _TEXTS = ("topicConfig", "commonConfig", "producerConfig", "consumerConfig")
 _KEYS = ("name", "driverClass", "replicationFactor", *_TEXTS)

@@ -9,11 +9,18 @@ from chaoskit.base.secrets import resolved
 from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from clusters.kafka.client_settings import (
+    ISOLATION,
+    READ_COMMITTED,
+    TRANSACTIONAL_ID,
+    resolve_producer,
+    transactional_settings,
+)
 from clusters.kafka.connection import NAMESPACE, group, librdkafka
-from clusters.kafka.consumer import ISOLATION, READ_COMMITTED, KafkaAuditor, KafkaConsumer
+from clusters.kafka.consumer import KafkaAuditor, KafkaConsumer
 from clusters.kafka.feed import KafkaFeedSubscriber, promise
-from clusters.kafka.producer import KafkaProducer, resolve_producer
-from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProducer, transactional_settings
+from clusters.kafka.producer import KafkaProducer
+from clusters.kafka.transactions import KafkaTransactionalProducer
 
 
 class KafkaClients:

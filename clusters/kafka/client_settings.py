@@ -1,108 +1,65 @@
-"""Checks of the settings of Kafka's clients before anything starts: every wrong one at once."""
+"""The settings of librdkafka's clients: chaoskit's defaults, and what is in effect with those that are given."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException
+from clusters.kafka.membership import SESSION
 
-from chaoskit.base.errors import BadInput, Problems, guessed
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Transactions
-from clusters.kafka.consumer import KafkaConsumer
-from clusters.kafka.membership import membership_problems, of_one_consumer
-from clusters.kafka.producer import ALIASES, PRODUCER_DEFAULTS, KafkaProducer, resolve_producer
-from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
-
-_ACKS = ("all", "-1", "0", "1")
-"""What brokers accept since Kafka 0.9; librdkafka also accepts other numbers, and then every send fails."""
-
-ABSENT = "No such configuration property"
-_NAMED = re.compile(r'onfiguration property:? "(.+?)"')
-
-_OURS = {
-    "producer": ("bootstrap.servers", "metadata.broker.list"),
-    "consumer": ("bootstrap.servers", "metadata.broker.list", "auto.offset.reset"),
+PRODUCER_DEFAULTS: dict[str, Any] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "request.timeout.ms": 10_000,
+    "delivery.timeout.ms": 30_000,
+    "queue.buffering.max.messages": 200_000,
 }
-"""Settings that chaoskit sets itself: addresses, and that a lost position is an error, which the workload records."""
+"""Defaults that differ from librdkafka's: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
+short enough for a test run: a broker that lost power leaves its connections half-open, and a pending request is
+detected only when it times out."""
 
-_COMMON = {
-    "producer": (*PRODUCER_DEFAULTS, "batch.size", "compression.type", "retries",
-        "max.in.flight.requests.per.connection"),
-    "consumer": ("auto.offset.reset", "enable.auto.commit", "fetch.min.bytes", "fetch.wait.max.ms", "group.id",
-        "isolation.level", "max.poll.interval.ms", "partition.assignment.strategy", "session.timeout.ms"),
-}  # fmt: skip
-"""Settings that a misspelt one may have been meant to be; librdkafka does not tell its list."""
+ALIASES = {
+    "request.required.acks": "acks",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+}
+"""librdkafka's aliases of settings that chaoskit sets or that guarantees depend on."""
 
+TRANSACTIONAL_ID = "transactional.id"
 
-def check_clients(declared: Declared) -> None:
-    """Reject settings of producers and consumers that cannot work.
+TRANSACTIONAL_DEFAULTS = {"transaction.timeout.ms": 30_000}
+"""Defaults that differ from librdkafka's: the open transaction of a dead producer blocks readers for this long."""
 
-    Raises:
-        BadInput: names each of them.
-    """
-    transactional = declared.get(Transactions) is not None
-    given = declared.producer
-    problems = Problems()
-    if TRANSACTIONAL_ID in given and not transactional:
-        problems.add(
-            BadInput(
-                f"workload.producer: {TRANSACTIONAL_ID} requires transactional producers; "
-                "set workload.kind: transactions"
-            )
-        )
-        given = {key: value for key, value in given.items() if key != TRANSACTIONAL_ID}
-    settings = transactional_settings(given, "check") if transactional else resolve_producer(given)
-    if str(settings.get("acks", "all")) not in _ACKS:
-        problems.add(BadInput(f"workload.producer.acks: brokers accept all, 1 and 0 (given: {settings['acks']!r})"))
-        settings = {**settings, "acks": "all"}
-    for role, written in (("producer", given), ("consumer", declared.consumer)):
-        for name in _OURS[role]:
-            if name in written:
-                problems.add(BadInput(f"workload.{role}.{name}: chaoskit sets it itself; remove it"))
-    problems.tried(_check, "producer", settings, lambda chosen: KafkaProducer(chosen, lambda *_: None))
-    for problem in membership_problems(declared, getattr(declared.options, "version", "")):
-        problems.add(problem)
-    consumer = {"group.id": "check", **of_one_consumer(declared.consumer)}
-    problems.tried(_check, "consumer", consumer, lambda chosen: KafkaConsumer(chosen).close())
-    problems.raise_any()
+ISOLATION = "isolation.level"
+READ_COMMITTED = "read_committed"
+"""librdkafka's default."""
+
+CONSUMER_DEFAULTS: dict[str, Any] = {
+    "check.crcs": True,
+    "enable.auto.commit": False,
+    "enable.partition.eof": False,
+    "fetch.queue.backoff.ms": 10,
+    "fetch.wait.max.ms": 50,
+    SESSION: 10_000,
+}
+"""CRCs are checked, as in Kafka's own (Java) consumer. A lost position is an error, so that the workload sees it and
+records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit` librdkafka would
+commit at unknown times. A full queue of messages is looked at again after 10 ms: after librdkafka's 1 s a consumer that
+is faster than that has long emptied it, and waits."""
 
 
-def _check(role: str, settings: Mapping[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> None:
-    if refusals := list(_refusals(role, dict(settings), connect)):
-        raise BadInput("\n".join(refusals))
+def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
+    named = {ALIASES.get(key, key): value for key, value in given.items()}
+    base = dict(PRODUCER_DEFAULTS)
+    if str(named.get("acks")) not in ("None", "all", "-1"):
+        base["enable.idempotence"] = False
+    return {key: value for key, value in {**base, **named}.items() if value is not None}
 
 
-def _refusals(role: str, settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> Iterator[str]:
-    for name, cause in refused(settings, connect):
-        if not name or ABSENT not in cause:
-            yield f"workload.{role}: rejected by librdkafka: {cause}"
-            return
-        guess = guessed(name, _COMMON[role])
-        yield f"workload.{role}.{name}: librdkafka has no such property{f'; {guess}' if guess else ''}"
-
-
-def refused(settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> Iterator[tuple[str, str]]:
-    """Yield each property that librdkafka refuses, with its words; the name is empty, and nothing follows, if it tells
-    none. It tells one at a time, so each is removed and the rest tried again.
-
-    Args:
-        settings: the properties; those that are refused are removed.
-        connect: makes a client of them.
-    """
-    while True:
-        try:
-            connect(settings)
-        except (KafkaException, TypeError, ValueError) as error:
-            cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-            named = _NAMED.search(cause)
-            told = (named[1], ALIASES.get(named[1], "")) if named else ()
-            name = next((each for each in told if each in settings), "")
-            settings.pop(name, None)
-            yield name, cause
-            if not name:
-                return
-        else:
-            return
+def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
+    settings = {TRANSACTIONAL_ID: name, **TRANSACTIONAL_DEFAULTS, **resolve_producer(given)}
+    return {key: value for key, value in settings.items() if given.get(key, value) is not None}

@@ -12,28 +12,12 @@ from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.recording import Delivery, delivered
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
+from clusters.kafka.client_settings import CONSUMER_DEFAULTS, ISOLATION
 from clusters.kafka.connection import CONNECTION_DEFAULTS
-from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
+from clusters.kafka.membership import resolve_consumer, takes_a_few
 
 _COMMITTED_S = 10
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
-
-ISOLATION = "isolation.level"
-READ_COMMITTED = "read_committed"
-"""librdkafka's default."""
-
-CONSUMER_DEFAULTS: dict[str, Any] = {
-    "check.crcs": True,
-    "enable.auto.commit": False,
-    "enable.partition.eof": False,
-    "fetch.queue.backoff.ms": 10,
-    "fetch.wait.max.ms": 50,
-    SESSION: 10_000,
-}
-"""CRCs are checked, as in Kafka's own (Java) consumer. A lost position is an error, so that the workload sees it and
-records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit` librdkafka would
-commit at unknown times. A full queue of messages is looked at again after 10 ms: after librdkafka's 1 s a consumer that
-is faster than that has long emptied it, and waits."""
 
 
 def generation(metadata: bytes) -> int | None:

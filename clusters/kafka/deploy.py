@@ -14,13 +14,15 @@ from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
+from clusters.kafka.artifacts import has_tools
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
 from clusters.kafka.effective import Reporter
 from clusters.kafka.ensemble import Ensemble
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.migration import Migrator, can_migrate
+from clusters.kafka.metadata import can_migrate
+from clusters.kafka.migration import Migrator
 from clusters.kafka.nodes import Nodes
-from clusters.kafka.operator import Operator, has_tools
+from clusters.kafka.operator import Operator
 from clusters.kafka.probe import PartitionState, answers
 from clusters.kafka.security import Credentials
 from clusters.kafka.service import KafkaService

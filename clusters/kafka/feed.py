@@ -13,8 +13,8 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from chaoskit.contract.feed import Promise, SubscriptionChange
 from chaoskit.contract.recording import Delivery
+from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.consumer import KafkaConsumer
-from clusters.kafka.producer import resolve_producer
 
 _ASKED_S = 2.0
 

@@ -9,7 +9,7 @@ from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Mechanism, Retry
 from clusters.common.properties import is_true
-from clusters.kafka.producer import resolve_producer
+from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.sending import PRODUCE
 from clusters.kafka.settings import KafkaOptions
 

@@ -16,7 +16,7 @@ from chaoskit.contract.traits import Resends
 from clusters.common.cycles import CYCLES
 from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
-from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
+from clusters.kafka.client_settings import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.feed_guarantees import FEED_RULES
 from clusters.kafka.given_up import GIVEN_UP

@@ -8,8 +8,12 @@ from collections.abc import Mapping
 from chaoskit.base.errors import BadInput, Problems
 from clusters.common.names import raise_any
 from clusters.common.properties import Scalar
+from clusters.kafka.artifacts import parse_version
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.zookeeper import ZooKeeper
+
+_MIGRATION_SINCE = (3, 9)
+"""The release whose migration was tried; it is the last one with ZooKeeper."""
 
 _OF_KRAFT = re.compile(
     r"process\.roles|node\.id|controller\..+|broker\.(session\.timeout|heartbeat\.interval)\.ms|metadata\.log\..+"
@@ -19,6 +23,12 @@ _OF_KRAFT = re.compile(
 
 _OF_ZOOKEEPER = re.compile(r"zookeeper\..+")
 """Settings of brokers that mean something with ZooKeeper only; no release before 4.0 refuses them otherwise."""
+
+
+def can_migrate(options: KafkaOptions) -> bool:
+    """Return whether a cluster can leave ZooKeeper: its controllers will be where ZooKeeper is now."""
+    apart = options.zookeeper.hosts != "combined"
+    return options.in_zookeeper and apart and parse_version(options.version) >= _MIGRATION_SINCE
 
 
 def check_metadata(options: KafkaOptions, hosts: int) -> None:

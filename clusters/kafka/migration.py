@@ -14,25 +14,15 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.service import ServiceError
 from clusters.common.properties import properties
-from clusters.kafka.artifacts import parse_version
 from clusters.kafka.ensemble import Ensemble
 from clusters.kafka.nodes import SERVICE, Nodes
 from clusters.kafka.settings import KafkaOptions, quorum, server_properties
 from clusters.zookeeper.server import ZOOKEEPER
 
-SINCE = (3, 9)
-"""The release whose migration was tried; it is the last one with ZooKeeper."""
-
 _COPY, _LEAVE = "copy", "leave"
 _DONE = "Completed migration of metadata from ZooKeeper to KRaft"
 _WITHIN_S = 60
 _POLL_S = 0.2
-
-
-def can_migrate(options: KafkaOptions) -> bool:
-    """Return whether a cluster can leave ZooKeeper: its controllers will be where ZooKeeper is now."""
-    apart = options.zookeeper.hosts != "combined"
-    return options.in_zookeeper and apart and parse_version(options.version) >= SINCE
 
 
 class Migrator:

@@ -25,18 +25,10 @@ Partition = tuple[str, int]
 Assignment = dict[Partition, list[int]]
 """The replicas of partitions as node ids; the preferred leader is first."""
 
-_TOOLS_SINCE = (4,)
-"""First release whose command line tools have these names."""
-
 _TIMEOUT_S = 60
 _POLL_S = 0.1
 _PLAN = "PLAN"
 """Placeholder in a tool's arguments for the path of its plan on the host."""
-
-
-def has_tools(version: str) -> bool:
-    """Return whether a release has the command line tools used here."""
-    return artifacts.parse_version(version) >= _TOOLS_SINCE
 
 
 class Operator:
@@ -170,7 +162,7 @@ class Operator:
         Raises:
             ServiceError: no broker answers, or the tool failed.
         """
-        if not has_tools(self._version):
+        if not artifacts.has_tools(self._version):
             raise ServiceError(f"Kafka {self._version} does not have the required command line tools; use 4.0 or later")
         host = next((host for host in self._brokers if self._answers(host)), None)
         if host is None:

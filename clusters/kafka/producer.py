@@ -27,37 +27,8 @@ NEVER_SENT = {
 }  # fmt: skip
 """Errors that prove that a message was not written, and why."""
 
-PRODUCER_DEFAULTS: dict[str, Any] = {
-    "acks": "all",
-    "enable.idempotence": True,
-    "linger.ms": 5,
-    "request.timeout.ms": 10_000,
-    "delivery.timeout.ms": 30_000,
-    "queue.buffering.max.messages": 200_000,
-}
-"""Defaults that differ from librdkafka's: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
-short enough for a test run: a broker that lost power leaves its connections half-open, and a pending request is
-detected only when it times out."""
-
 _POLL_MIN_S = 0.001
 """librdkafka waits whole milliseconds."""
-
-ALIASES = {
-    "request.required.acks": "acks",
-    "message.timeout.ms": "delivery.timeout.ms",
-    "message.send.max.retries": "retries",
-    "max.in.flight": "max.in.flight.requests.per.connection",
-}
-"""librdkafka's aliases of settings that chaoskit sets or that guarantees depend on."""
-
-
-def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
-    named = {ALIASES.get(key, key): value for key, value in given.items()}
-    base = dict(PRODUCER_DEFAULTS)
-    if str(named.get("acks")) not in ("None", "all", "-1"):
-        base["enable.idempotence"] = False
-    return {key: value for key, value in {**base, **named}.items() if value is not None}
 
 
 def classify(code: int) -> Outcome:

@@ -12,9 +12,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.role import Every
@@ -31,6 +28,9 @@ ROLES = (
     "leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator",
     *OF_ZOOKEEPER,
 )  # fmt: skip
+ATTACHED_ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
+"""Those of clusters that run already."""
+
 _TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 0.2
 """A running broker answers in milliseconds; a paused one must not delay a fault."""
@@ -105,19 +105,6 @@ def controller_node(hosts: Sequence[ServiceHost], metadata_dir: Callable[[Servic
     if not known:
         raise ServiceError("no node knows an active controller")
     return int(max(known, key=lambda state: state["leaderEpoch"])["leaderId"])
-
-
-def coordinator_node(admin: AdminClient, group: str) -> int:
-    """Return the node id of a group's coordinator.
-
-    Raises:
-        ServiceError: the group has none.
-    """
-    try:
-        description = admin.describe_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
-    except KafkaException as error:
-        raise ServiceError(f"group {group} has no coordinator: {error}") from error
-    return int(description.coordinator.id)
 
 
 def transaction_partition(transactional_id: str, partitions: int) -> int:

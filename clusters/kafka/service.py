@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.base.waiting import wait_while
@@ -12,13 +13,13 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.vocabulary import Place
-from clusters.kafka import roles
 from clusters.kafka.connection import group
 from clusters.kafka.probe import PartitionState
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.topics import Topics
 
 _IN_SYNC_S = 20
+_ANSWER_S = 5
 
 
 class KafkaService(ABC):
@@ -87,7 +88,7 @@ class KafkaService(ABC):
     def _holding(self, role: str, place: Place | None) -> Sequence[int]:
         """Return the ids of the nodes that hold a role."""
         if role == "coordinator":
-            return [roles.coordinator_node(self._admin, group(self._namespace))]
+            return [_coordinator_node(self._admin, group(self._namespace))]
         if place is None:
             raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
         return self._of_partition(place, role)
@@ -95,3 +96,16 @@ class KafkaService(ABC):
     @abstractmethod
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
         """Return the ids of the nodes that hold a role of a partition."""
+
+
+def _coordinator_node(admin: AdminClient, group: str) -> int:
+    """Return the node id of a group's coordinator.
+
+    Raises:
+        ServiceError: the group has none.
+    """
+    try:
+        description = admin.describe_consumer_groups([group], request_timeout=_ANSWER_S)[group].result()
+    except KafkaException as error:
+        raise ServiceError(f"group {group} has no coordinator: {error}") from error
+    return int(description.coordinator.id)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
@@ -28,23 +29,25 @@ from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
-from clusters.kafka import artifacts, attached
-from clusters.kafka.benchmark import DRIVER_CLASS, driven
-from clusters.kafka.client import KafkaClients
-from clusters.kafka.client_settings import check_clients
+from clusters.kafka import artifacts
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
-from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
-from clusters.kafka.java.client import JavaClients
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
-from clusters.kafka.metadata import check_metadata
-from clusters.kafka.migration import can_migrate
-from clusters.kafka.operator import has_tools
+from clusters.kafka.metadata import can_migrate, check_metadata
 from clusters.kafka.retention import compacts
-from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
+from clusters.kafka.roles import ATTACHED_ROLES, OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
 from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count
+
+_FOR_RUNS = tuple(
+    f"clusters.kafka.{name}" for name in ("attached", "benchmark", "client", "deploy", "java.client", "refusals")
+)
+if TYPE_CHECKING:
+    from clusters.kafka import attached, benchmark, client, deploy, refusals
+    from clusters.kafka.java import client as java_client
+else:
+    attached, benchmark, client, deploy, java_client, refusals = (Later("kafka", path) for path in _FOR_RUNS)
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
@@ -60,7 +63,8 @@ class System:
     roles = ROLES
     models = (LOG, PUBSUB)
     guarantees = GUARANTEES
-    driver_class = DRIVER_CLASS
+    for_runs = _FOR_RUNS
+    driver_class = "KafkaBenchmarkDriver"
     given: Mapping[type, str] = {
         **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
         Upgrade: "metadata: kraft",
@@ -82,7 +86,7 @@ class System:
         return ROLES if options.in_zookeeper else tuple(each for each in ROLES if each not in OF_ZOOKEEPER)
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
+        by_tools = (Leadership, Reassignment) if artifacts.has_tools(options.version) else ()
         upgrade = () if options.in_zookeeper else (Upgrade,)
         migration = (Migration,) if can_migrate(options) else ()
         tapped = () if options.security else (Tapped,)
@@ -119,16 +123,16 @@ class System:
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
         return options.model_copy(update={"topic": {}, "clients": "librdkafka"})
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> KafkaCluster:
-        return KafkaCluster(hosts, options, artifacts.fetch(options.version))
+    def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> deploy.KafkaCluster:
+        return deploy.KafkaCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> KafkaClients | JavaClients:
-        return JavaClients(settings) if CLASSPATH in settings else KafkaClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.KafkaClients | java_client.JavaClients:
+        return java_client.JavaClients(settings) if CLASSPATH in settings else client.KafkaClients(settings)
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)
 
-    attached_roles = attached.ROLES
+    attached_roles = ATTACHED_ROLES
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
         """See `chaoskit.contract.attach.Attaching`."""
@@ -160,7 +164,7 @@ class System:
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""
-        return driven(content, java=java)
+        return benchmark.driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")
@@ -185,7 +189,7 @@ def _check_clients(declared: Declared) -> None:
             )
         check_java_clients(declared)
     else:
-        check_clients(declared)
+        refusals.check_clients(declared)
 
 
 def _check_sizes(declared: Declared) -> None:

@@ -8,28 +8,17 @@ the outcome is unknown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
-from clusters.kafka.producer import KafkaProducer, resolve_producer
-
-TRANSACTIONAL_ID = "transactional.id"
-
-TRANSACTIONAL_DEFAULTS = {"transaction.timeout.ms": 30_000}
-"""Defaults that differ from librdkafka's: the open transaction of a dead producer blocks readers for this long."""
+from clusters.kafka.producer import KafkaProducer
 
 _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}
 """Errors of a coordinator that no longer knows the transaction, so that an abort proves nothing."""
-
-
-def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
-    settings = {TRANSACTIONAL_ID: name, **TRANSACTIONAL_DEFAULTS, **resolve_producer(given)}
-    return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
 
 class KafkaTransactionalProducer(KafkaProducer):

@@ -8,13 +8,18 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from clusters.common.relay.process import Chosen
+from clusters.kafka.client_settings import (
+    ISOLATION,
+    PRODUCER_DEFAULTS,
+    READ_COMMITTED,
+    TRANSACTIONAL_DEFAULTS,
+    TRANSACTIONAL_ID,
+    resolve_producer,
+)
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
-from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.java.relay import RELAY
 from clusters.kafka.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
-from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.transactions import TRANSACTIONAL_DEFAULTS, TRANSACTIONAL_ID
 
 _RECONNECT = {"reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
 """Fast reconnection, as with librdkafka."""
@@ -26,7 +31,7 @@ _CONSUMER = {
     "max.poll.records": 1000,
     SESSION: 10_000,
 }
-"""As chaoskit's defaults with librdkafka; see `clusters.kafka.consumer`."""
+"""As chaoskit's defaults with librdkafka; see `clusters.kafka.client_settings`."""
 
 _ONLY_LIBRDKAFKA = "queue.buffering.max.messages"
 _REQUEST, _DELIVERY = "request.timeout.ms", "delivery.timeout.ms"

@@ -10,8 +10,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.history.format.schema import FAIL, INFO
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.client_settings import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
-from clusters.kafka.producer import NEVER_SENT, PRODUCER_DEFAULTS, KafkaProducer, classify, resolve_producer
+from clusters.kafka.producer import NEVER_SENT, KafkaProducer, classify
 
 DOUBTFUL = [
     "_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_PURGE_INFLIGHT", "_FATAL", "_FAIL", "_STATE",

@@ -9,10 +9,11 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Group
-from clusters.kafka.client_settings import check_clients
-from clusters.kafka.consumer import CONSUMER_DEFAULTS, KafkaConsumer
+from clusters.kafka.client_settings import CONSUMER_DEFAULTS
+from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.java.settings import consumer_settings
 from clusters.kafka.membership import resolve_consumer
+from clusters.kafka.refusals import check_clients
 from clusters.kafka.settings import KafkaOptions
 
 NEW = {"group.protocol": "consumer"}

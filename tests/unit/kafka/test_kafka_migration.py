@@ -11,7 +11,8 @@ from chaoskit.contract.host import ServiceState
 from chaoskit.contract.operating import Migration
 from chaoskit.contract.service import ServiceError
 from clusters.kafka import migration
-from clusters.kafka.migration import Migrator, can_migrate
+from clusters.kafka.metadata import can_migrate
+from clusters.kafka.migration import Migrator
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.system import System
 

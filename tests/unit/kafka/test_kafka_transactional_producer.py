@@ -16,9 +16,10 @@ from chaoskit.contract.traits import Transactions
 from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.client_settings import transactional_settings
 from clusters.kafka.connection import NAMESPACE
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.transactions import KafkaTransactionalProducer, transactional_settings
+from clusters.kafka.transactions import KafkaTransactionalProducer
 
 
 class ScriptedProducer:
