@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.anomaly import About
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.mechanism import Mechanism
+from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
@@ -24,7 +25,7 @@ from chaoskit.judge.crashes import hosts_of, place_of
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.explaining.cases import places_of, producer_of
 from chaoskit.judge.explaining.record import Digest, Ints, last_ns
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.testing.nearmiss.change import Change
 
 _FINDINGS_FILE = "findings.parquet"
