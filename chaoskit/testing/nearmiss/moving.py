@@ -42,7 +42,11 @@ def _spared(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, 
     led = _leaders(run, concern)
     others = tuple(name for name in fault.targets if name not in led)
     if led and stayed and others and len(others) < len(fault.targets) and all(map(_needs_leader, concern.mechanisms)):
-        yield "leader-spared", f"{fault.kind} spared {', '.join(sorted(led))}", replace(fault, targets=others, on=others)
+        yield (
+            "leader-spared",
+            f"{fault.kind} spared {', '.join(sorted(led))}",
+            replace(fault, targets=others, on=others),
+        )
 
 
 def _bystanders(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str]]:
