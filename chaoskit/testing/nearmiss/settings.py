@@ -72,7 +72,7 @@ def strong(run: Stored) -> Iterator[Change]:
 
 
 def _control(plan: Plan, control: str, shown: str) -> Plan | None:
-    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from that in its
+    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from it in its
     faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
     if not control or control.partition(":")[0] != shown.partition(":")[0]:
         return None
