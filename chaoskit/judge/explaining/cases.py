@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints
 
@@ -111,11 +110,6 @@ class Cases:
     def rows_at(self, place: int) -> Ints:
         """Return the findings of a partition, by its index."""
         return np.flatnonzero(self.place_of == place)
-
-
-def producer_of(value: int) -> str:
-    """Return the name of the producer of a message; empty if there is none."""
-    return f"producer-{value >> PRODUCER_SHIFT}" if value >= 0 else ""
 
 
 def places_of(rows: pa.Table) -> tuple[list[Place], Ints]:

@@ -13,7 +13,7 @@ from chaoskit.contract.traits import Group
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.cases import Cases, producer_of
+from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
@@ -103,7 +103,7 @@ def _waiting(record: Record, place: Place, client: str, cases: Cases, rows: Ints
 def _followed(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     """Return which messages were followed by as many of their producer before each consumer that lacks them received
     one of those; while its way was interrupted, if it must have been."""
-    links, derived = Links(record), Derived.nothing(cases.size)
+    derived = Derived.nothing(cases.size)
     if record.history is None:
         derived.doubt(np.arange(cases.size), _NOT_COUNTED)
         return derived
@@ -114,14 +114,14 @@ def _followed(record: Record, mechanism: Limit, cases: Cases) -> Derived:
             count, next_ns = _newer(record, place, name, cases.message.value[here])
             reached[here] &= count >= mechanism.most
             if mechanism.path:
-                _interrupted(links, mechanism, cases, (place, name), here, next_ns, reached, faults)
+                _interrupted(record, mechanism, cases, (place, name), here, next_ns, reached, faults)
     for row in np.flatnonzero(reached).tolist():
         derived.tell(np.array([row]), Story("", faults.get(row, ())))
     return derived
 
 
 def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
-    links: Links,
+    record: Record,
     mechanism: Limit,
     cases: Cases,
     way: tuple[Place, str],
@@ -134,11 +134,11 @@ def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
     place, consumer = way
     written_ns = cases.message.written_ns[rows]
     held = np.zeros(rows.size, np.bool_)
-    for producer in np.unique(cases.message.value[rows] >> PRODUCER_SHIFT).tolist():
-        own = cases.message.value[rows] >> PRODUCER_SHIFT == producer
-        found = links.interruptions(
-            mechanism.path, place, producer_of(producer << PRODUCER_SHIFT), consumer, PARTS_CONNECTIONS
-        )
+    links = Links(record)
+    for number in np.unique(cases.message.value[rows] >> PRODUCER_SHIFT).tolist():
+        own = cases.message.value[rows] >> PRODUCER_SHIFT == number
+        producer = record.producer_of(place, int(cases.message.value[rows][own][0]))
+        found = links.interruptions(mechanism.path, place, producer, consumer, PARTS_CONNECTIONS)
         for each in found:
             overlaps = own & (written_ns <= each.until_ns) & (next_ns >= each.start_ns)
             faults.update(dict.fromkeys(rows[overlaps & ~held].tolist(), (each.effect,)))

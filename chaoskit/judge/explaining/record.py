@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Declared, Effect
-from chaoskit.contract.vocabulary import AUDITOR
+from chaoskit.contract.vocabulary import AUDITOR, PRODUCER_SHIFT
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
@@ -46,6 +46,7 @@ class Sends:
         end_ns: when its last one was acknowledged, or else ended; `FOREVER` if it never did.
         acked: whether it was acknowledged.
         position: where its acknowledgement says that it is; `NONE` if that is not known.
+        op: its first send.
     """
 
     value: Ints
@@ -53,6 +54,7 @@ class Sends:
     end_ns: Ints
     acked: Flags
     position: Ints
+    op: Ints
 
     def rows_of(self, values: Ints) -> Ints:
         """Return the row of each value; `NONE` if it was not sent here."""
@@ -154,6 +156,16 @@ class Record:
             self._receipts[place] = _receipts(self.history, place, self._names_by_op)
         return self._receipts[place]
 
+    def producer_of(self, place: Place, value: int) -> str:
+        """Return the producer of a message, whose values have other numbers after each restart; empty if there is no
+        message."""
+        if value < 0:
+            return ""
+        sends = self.sends(place)
+        row = NONE if sends is None else int(sends.rows_of(np.array([value]))[0])
+        name = "" if sends is None or row == NONE else self.client_of(int(sends.op[row]))
+        return name or f"producer-{value >> PRODUCER_SHIFT}"
+
     def client_of(self, op: int) -> str:
         """Return the client of an operation, without the number of its incarnation; empty if it is not known."""
         if self.history is None or not 0 <= op < len(self._client_codes):
@@ -213,12 +225,13 @@ def _sends(history: History, place: Place) -> Sends:
     position = sent["position"].fill_null(NONE).to_numpy()[order]
     distinct, first = np.unique(value, return_index=True)
     if not distinct.size:
-        return Sends(distinct, distinct, distinct, distinct.astype(np.bool_), distinct)
+        return Sends(distinct, distinct, distinct, distinct.astype(np.bool_), distinct, distinct)
     # Of a message that was sent several times, the times of all its sends count.
     ended = np.maximum.reduceat(np.where(acked, end_ns, NEVER), first)
     any_acked = np.logical_or.reduceat(acked, first)
     ended = np.where(any_acked, ended, np.maximum.reduceat(end_ns, first))
-    return Sends(distinct, np.minimum.reduceat(start_ns, first), ended, any_acked, np.maximum.reduceat(position, first))
+    begun, position = np.minimum.reduceat(start_ns, first), np.maximum.reduceat(position, first)
+    return Sends(distinct, begun, ended, any_acked, position, op[first])
 
 
 def _receipts(

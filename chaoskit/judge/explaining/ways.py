@@ -20,7 +20,7 @@ from chaoskit.contract.mechanism import Party, Retry, Session, Way
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.cases import Cases, Message, producer_of
+from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
@@ -168,7 +168,11 @@ def _clients(record: Record, mechanism: Session, cases: Cases) -> list[str]:
     """Return the client whose session each finding is about: whoever experienced it, or sent the message; empty if that
     is unknown."""
     if Party.PRODUCER in mechanism.path and Party.CONSUMER not in mechanism.path:
-        return [producer_of(value) for value in cases.message.value.tolist()]
+        numbers = np.stack([cases.place_of, cases.message.value >> PRODUCER_SHIFT])
+        _, first, index = np.unique(numbers, axis=1, return_index=True, return_inverse=True)
+        sent = zip(cases.place_of[first].tolist(), cases.message.value[first].tolist(), strict=True)
+        senders = [record.producer_of(cases.places[place], value) for place, value in sent]
+        return [senders[at] for at in index.ravel().tolist()]
     codes = np.unique(cases.op)
     names = dict(zip(codes.tolist(), record.clients_of(codes), strict=True))
     return [names[op] for op in cases.op.tolist()]
@@ -186,7 +190,7 @@ def _trips(record: Record, cases: Cases, message: Message, *, consumed: bool) ->
                 own = here[producers[here] == producer]
                 value, place = message.value[own], cases.places[index]
                 ended_ns = _ended_ns(record, place, value, message.acked_ns[own])
-                who = producer_of(int(value[0])), client
+                who = record.producer_of(place, int(value[0])), client
                 yield _Trip(own, place, *who, value, message.written_ns[own], ended_ns)
 
 

@@ -72,8 +72,8 @@ def strong(run: Stored) -> Iterator[Change]:
 
 
 def _control(plan: Plan, control: str, shown: str) -> Plan | None:
-    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from that one
-    in its faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
+    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from it in its
+    faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
     if not control or control.partition(":")[0] != shown.partition(":")[0]:
         return None
     strong_plan, weak_plan = (find(spec)[0].planned() for spec in (control, shown))

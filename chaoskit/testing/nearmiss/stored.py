@@ -16,6 +16,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.anomaly import About
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.mechanism import Mechanism
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.audits import Place
@@ -23,7 +24,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.crashes import hosts_of, place_of
 from chaoskit.judge.explaining.attribution import Cause, Explained
-from chaoskit.judge.explaining.cases import places_of, producer_of
+from chaoskit.judge.explaining.cases import places_of
 from chaoskit.judge.explaining.record import Digest, Ints, last_ns
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.testing.nearmiss.change import Change
@@ -159,7 +160,8 @@ class Stored:
 
     def _clients_of(self, findings: pa.Table) -> Iterable[str]:
         for column in ("value", "other_value"):
-            yield from map(producer_of, findings[column].drop_null().unique().to_pylist())
+            numbers = np.unique(findings[column].drop_null().to_numpy() >> PRODUCER_SHIFT)
+            yield from (f"producer-{number}" for number in numbers.tolist() if number >= 0)
         ops = [findings[column].drop_null() for column in ("op", "other_op")]
         ops.append(pa.chunked_array([part.flatten() for part in findings["other_ops"].chunks], pa.int64()))
         codes = np.unique(np.concatenate([part.to_numpy() for part in ops]))

@@ -96,3 +96,20 @@ def test_a_clock_that_was_ahead_expires_what_was_written_before_it_was_right_aga
 
     told = found(run.judged(60, 20))
     assert {name: told[name] for name in ("expired", "lost") if name in told} == {"expired": (50, allowed)}
+
+
+@pytest.mark.parametrize(("client", "allowed"), [("producer-0", True), ("producer-2", False)])
+def test_a_producer_is_known_after_its_restart(tmp_path: Path, client: str, allowed: bool) -> None:
+    run = StoryRun(tmp_path, {**LOAD, "producer": {"acks": 0}})
+    run.led("n1")
+    run.fault("client-crash", ("producer-0",), 10, 11)
+    run.fault("client-crash", (client,), 40, 42)
+    again = 2 << 40
+    for number in range(100):
+        run.send("producer-0", number, number * 0.1, number)
+    for number in range(200):
+        run.send("producer-0#1", again + number, 20.05 + number * 0.1, 100 + number)
+    kept = {again + number: 100 + number for number in range(196)}
+    run.read_back(100, {number: number for number in range(100)} | kept)
+
+    assert found(run.judged(60, 10))["lost"] == (4, allowed)
