@@ -36,7 +36,7 @@ class MadeRecord(Record):
         super().__init__(declared, effects, placements, hosts=HOSTS)
         start_ns = np.arange(count) * LOAD_NS // count
         value = np.arange(count)
-        self._made = Sends(value, start_ns, start_ns + 2_000_000, np.ones(count, np.bool_), value)
+        self._made = Sends(value, start_ns, start_ns + 2_000_000, np.ones(count, np.bool_), value, value)
 
     def sends(self, place: Place) -> Sends | None:
         return self._made
