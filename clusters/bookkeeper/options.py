@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
+from chaoskit.contract.role import Every
 from chaoskit.contract.wire import Wire
 from clusters.bookkeeper import wire
 from clusters.storage.settings import BOOKIE_PORT, StorageOptions
 
 WIRE = Wire({BOOKIE_PORT: wire.DECODER}, wire.MESSAGES, named=False, refusable=wire.REFUSABLE)
+
+ROLES = (
+    Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", Every("zookeepers"), Every("bookies"),
+)  # fmt: skip
 
 
 class BookKeeperOptions(StorageOptions):

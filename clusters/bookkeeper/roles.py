@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.role import Every
 from chaoskit.contract.vocabulary import Place
 from clusters.storage import metadata
 from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import zookeeper_leader
-
-ROLES = (
-    Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", Every("zookeepers"), Every("bookies"),
-)  # fmt: skip
 
 
 class Roles(StorageRoles):

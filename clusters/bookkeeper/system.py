@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chaoskit.base.errors import BadInput, Problems
-from chaoskit.base.installing import with_extra
+from chaoskit.base.errors import Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
     LogClients,
@@ -22,20 +21,23 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
-from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.wire import Tapped, Wire
 from clusters.bookkeeper import artifacts
-from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES
 from clusters.bookkeeper.known import check_clients, check_names, check_topology
-from clusters.bookkeeper.options import WIRE, BookKeeperOptions
-from clusters.bookkeeper.roles import ROLES
+from clusters.bookkeeper.options import ROLES, WIRE, BookKeeperOptions
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 from clusters.storage.settings import check_bookies, quorums
+
+_FOR_RUNS = tuple(f"clusters.bookkeeper.{name}" for name in ("client", "deploy"))
+if TYPE_CHECKING:
+    from clusters.bookkeeper import client, deploy
+else:
+    client, deploy = (Later("bookkeeper", path) for path in _FOR_RUNS)
 
 _JAVA_MIN = 17
 """BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
@@ -47,6 +49,7 @@ _LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
 class System:
     """Entry point `bookkeeper` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = BookKeeperOptions
     roles = ROLES
     models = (LEDGER,)
@@ -74,8 +77,6 @@ class System:
         problems = Problems()
         problems.tried(quorums, options, len(options.place(declared.hosts).bookies))
         problems.tried(check_bookies, options, declared.disks)
-        if importlib.util.find_spec("py4j") is None:
-            problems.add(BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}"))
         problems.tried(check_java, _JAVA_MIN, f"BookKeeper {options.version}")
         problems.tried(check_topology, options, declared.hosts)
         given = {"producer": declared.producer, "consumer": declared.consumer}
@@ -92,13 +93,11 @@ class System:
     def deployment(self, options: BookKeeperOptions) -> BookKeeperOptions:
         return options.model_copy(update={"digest": BookKeeperOptions().digest})
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions) -> BookKeeperCluster:
-        return BookKeeperCluster(hosts, options, artifacts.fetch(options.version))
+    def deploy(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions) -> deploy.BookKeeperCluster:
+        return deploy.BookKeeperCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> Powered:
-        from clusters.bookkeeper.client import BookKeeperClients  # noqa: PLC0415  # only workers need py4j
-
-        return BookKeeperClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.BookKeeperClients:
+        return client.BookKeeperClients(settings)
 
     def brokers(self, options: BookKeeperOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)

@@ -26,12 +26,21 @@ def numbers_of(system: str, version: str, remedy: str, parts: Container[int] = (
     return tuple(int(text) for text in texts)
 
 
-def only_installed(package: str, version: str) -> str:
-    """Return a release that is that of an installed package, as a validator of options.
+def installed(package: str) -> str:
+    """Return the release of an installed package; empty if there is none, as where runs are only judged."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def check_installed(package: str, version: str) -> None:
+    """Reject a release that is not that of an installed package.
 
     Raises:
-        ValueError: another one is installed; says which, and the remedy.
+        BadInput: another one is installed; says which, and the remedy.
     """
-    if version != (installed := metadata.version(package)):
-        raise ValueError(f"the package {package} {installed} is installed; install {version}, or remove the key")
-    return version
+    if version != (there := installed(package)):
+        raise BadInput(
+            f"cluster.version: the package {package} {there} is installed; install {version}, or remove the key"
+        )

@@ -10,7 +10,7 @@ from chaoskit.contract.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Limit, Measure, Mechanism, Party, Session, Way
 from clusters.common.overload import overload
 from clusters.common.supervision import RUNS
-from clusters.cyclonedds.client import promise
+from clusters.cyclonedds.promise import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
 
 _ASSERTED_NS = 2 * SECOND

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import metadata
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
 from clusters.common.client_settings import checked
-from clusters.common.release import only_installed
+from clusters.common.release import installed
 
+PACKAGE = "cyclonedds"
 PEERS, DOMAIN, LEASE_NS, DISCOVERY = "peers", "domain", "lease_ns", "discovery"
 """What clients are told: the addresses of the hosts with peers; and the options."""
 
@@ -31,15 +31,10 @@ class CycloneOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    version: str = Field(default_factory=partial(metadata.version, "cyclonedds"))
+    version: str = Field(default_factory=partial(installed, PACKAGE))
     domain: int = Field(default=0, ge=0, le=230)
     lease: Annotated[Duration, Field(ge=SECOND)] = 10 * SECOND
     discovery: Literal["multicast", "peers"] = "multicast"
-
-    @field_validator("version")
-    @classmethod
-    def _installed(cls, version: str) -> str:
-        return only_installed("cyclonedds", version)
 
 
 class EndpointSettings(BaseModel):

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
+from clusters.common.release import check_installed
 from clusters.common.unhosted import Unhosted
-from clusters.cyclonedds.client import CycloneClients
 from clusters.cyclonedds.guarantees import GUARANTEES
 from clusters.cyclonedds.settings import (
     DISCOVERY,
     DOMAIN,
     LEASE_NS,
+    PACKAGE,
     PEERS,
     CycloneOptions,
     check_offered,
     reader_settings,
     writer_settings,
 )
+
+_FOR_RUNS = ("clusters.cyclonedds.client",)
+if TYPE_CHECKING:
+    from clusters.cyclonedds import client
+else:
+    client = Later("cyclonedds", *_FOR_RUNS)
 
 _FEEDS = "DDS has topics that nobody stores; use workload.kind: feed"
 _NO_BROKER = "there is no broker: peers talk to each other"
@@ -33,6 +41,7 @@ _NO_BROKER = "there is no broker: peers talk to each other"
 class System:
     """Entry point `cyclonedds` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = CycloneOptions
     roles = ()
     models = (PUBSUB,)
@@ -50,6 +59,7 @@ class System:
 
     def check(self, declared: Declared) -> None:
         problems = Problems()
+        problems.tried(check_installed, PACKAGE, declared.options.version)
         writer = problems.tried(writer_settings, declared.producer)
         reader = problems.tried(reader_settings, declared.consumer)
         if writer and reader:
@@ -67,8 +77,8 @@ class System:
         told = {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease, DISCOVERY: options.discovery}
         return Unhosted("a DDS domain", told)
 
-    def clients(self, settings: Mapping[str, Any]) -> CycloneClients:
-        return CycloneClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.CycloneClients:
+        return client.CycloneClients(settings)
 
     def brokers(self, options: CycloneOptions, hosts: int) -> int:
         return 0

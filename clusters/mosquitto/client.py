@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import PROMISES, Promise
+from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
 from clusters.common.client_names import index_of, session_of
-from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS, publisher_settings, subscriber_settings
+from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
+from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS
 from clusters.mosquitto.publisher import MqttPublisher
 from clusters.mosquitto.subscriber import MqttSubscriber
 
@@ -41,11 +42,3 @@ class MqttClients:
 def own_broker(addresses: Sequence[str], name: str) -> str:
     """Return the broker that a client uses: they are taken in turn, by the number at the end of its name."""
     return addresses[(index_of(name) or 0) % len(addresses)]
-
-
-def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any], bridge_qos: int | None = None) -> Promise:
-    """Return what subscribers are promised: the lowest quality of service on the way holds."""
-    publisher, subscriber = publisher_settings(publishing), subscriber_settings(subscribing)
-    qos = min(publisher.qos, subscriber.qos, 2 if bridge_qos is None else bridge_qos)
-    retained = publisher.retain and qos > 0 and not subscriber.share and bridge_qos is None
-    return Promise(PROMISES[qos], not subscriber.clean_session, retained=retained, share=subscriber.share)

@@ -19,7 +19,6 @@ from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS
 from clusters.mosquitto.settings import CONF, WIRE, MosquittoOptions, data_folder, in_effect, mosquitto_conf
 
 SERVICE = "mosquitto"
-ROLES = ("broker",)
 _PROGRAM = "/usr/sbin/mosquitto"
 _POLL_S = 0.05
 _OTHER_BROKER_S = 10.0

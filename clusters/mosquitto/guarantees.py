@@ -11,8 +11,7 @@ from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party
 from clusters.common.overload import overload
 from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
-from clusters.mosquitto.client import promise
-from clusters.mosquitto.connection import publisher_settings, subscriber_settings
+from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
 
 AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
 """Which promise holds: MQTT's numbers of the quality of service."""

@@ -22,7 +22,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import FAIL, INFO, OK
-from clusters.mosquitto.connection import CONNECT_S, Connection, PublisherSettings
+from clusters.mosquitto.client_settings import PublisherSettings
+from clusters.mosquitto.connection import CONNECT_S, Connection
 
 _NOT_CONNECTED = "not connected"
 _UNDER_WAY_MAX = 60_000

@@ -59,6 +59,8 @@ _SQLITE, _FLUSH_S = "mosquitto_persist_sqlite", 5
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
+ROLES = ("broker",)
+
 
 class Bridge(BaseModel):
     """A bridge from the broker of the first host to that of the second.

@@ -15,7 +15,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from clusters.mosquitto.connection import CONNECT_S, Connection, SubscriberSettings
+from clusters.mosquitto.client_settings import SubscriberSettings
+from clusters.mosquitto.connection import CONNECT_S, Connection
 
 _ALL_TOPICS = "+"
 _STEP_S = 0.02

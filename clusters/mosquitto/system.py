@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
@@ -18,12 +19,16 @@ from chaoskit.contract.system import CLIENT_POWERS
 from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
-from clusters.mosquitto.client import MqttClients
-from clusters.mosquitto.connection import check_owed, publisher_settings, subscriber_settings
-from clusters.mosquitto.deploy import ROLES, Brokers
+from clusters.mosquitto.client_settings import check_owed, publisher_settings, subscriber_settings
 from clusters.mosquitto.guarantees import GUARANTEES
 from clusters.mosquitto.releases import root_of
-from clusters.mosquitto.settings import WIRE, MosquittoOptions
+from clusters.mosquitto.settings import ROLES, WIRE, MosquittoOptions
+
+_FOR_RUNS = tuple(f"clusters.mosquitto.{name}" for name in ("client", "deploy"))
+if TYPE_CHECKING:
+    from clusters.mosquitto import client, deploy
+else:
+    client, deploy = (Later("mosquitto", path) for path in _FOR_RUNS)
 
 _FEEDS = "MQTT has topics that keep nothing; use workload.kind: feed"
 _ONE_BROKER = "there is one broker: Mosquitto has no clusters"
@@ -32,6 +37,7 @@ _ONE_BROKER = "there is one broker: Mosquitto has no clusters"
 class System:
     """Entry point `mosquitto` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = MosquittoOptions
     roles = ROLES
     models = (PUBSUB,)
@@ -76,11 +82,11 @@ class System:
     def deployment(self, options: MosquittoOptions) -> MosquittoOptions:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> Brokers:
-        return Brokers(hosts, options, roots.packages(root_of(options.version)))
+    def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> deploy.Brokers:
+        return deploy.Brokers(hosts, options, roots.packages(root_of(options.version)))
 
-    def clients(self, settings: Mapping[str, Any]) -> MqttClients:
-        return MqttClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.MqttClients:
+        return client.MqttClients(settings)
 
     def brokers(self, options: MosquittoOptions, hosts: int) -> int:
         return hosts

@@ -12,19 +12,8 @@ import pulsar
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from clusters.pulsar.admin import partition_name
+from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.settings import TOPICS
-
-NAMESPACE = "namespace"
-"""Key of the client settings: the prefix of subscription names."""
-
-BEGINS = "begins"
-"""Key of the client settings: the first ledger of each partition when it was created, by `partition_name`."""
-
-CLASSPATH = "classpath"
-"""Key of the client settings: the class path of Pulsar's own client, if workloads use that."""
-
-TRANSACTIONS = "transactions"
-"""Key of the client settings: whether Pulsar's own client may begin transactions."""
 
 _SUBSCRIPTION = "chaoskit"
 

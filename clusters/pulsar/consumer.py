@@ -19,7 +19,8 @@ from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, Outcome
 from clusters.pulsar.admin import Admin, partition_name
-from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
+from clusters.pulsar.client_settings import BEGINS
+from clusters.pulsar.connection import connect, full_name, library_settings, name_of, subscription
 from clusters.pulsar.positions import following, pack, unpack
 
 NO_RECEIPT = "NoReceipt"

@@ -16,7 +16,8 @@ from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
 from clusters.pulsar.admin import Admin, Refused, partition_name
-from clusters.pulsar.connection import BEGINS, NAMESPACE, subscription
+from clusters.pulsar.client_settings import BEGINS, NAMESPACE
+from clusters.pulsar.connection import subscription
 from clusters.pulsar.java.settings import own_client
 from clusters.pulsar.operator import Operator
 from clusters.pulsar.queues import QUEUES, TTL_POLICY, retry_topics, ttl_s

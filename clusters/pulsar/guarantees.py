@@ -16,7 +16,7 @@ from chaoskit.contract.mechanism import Choice, Mechanism, Party, Retry, Session
 from chaoskit.contract.traits import Group, Resends, Transactions
 from clusters.common.cycles import CYCLES
 from clusters.common.supervision import RUNS
-from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.client_settings import chosen_producer
 from clusters.pulsar.queue_guarantees import QUEUE_RULES, queue_promises
 from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
@@ -33,7 +33,7 @@ def _resends(declared: Declared) -> Resends:
 
 
 def _batches(declared: Declared) -> bool:
-    return bool(resolve_producer(declared.producer).get("batching_enabled"))
+    return bool(chosen_producer(declared.producer).get("batching_enabled"))
 
 
 def _resent(declared: Declared, why: str) -> Sequence[Mechanism]:
@@ -105,7 +105,7 @@ def _not_isolated(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _chunks_resent(declared: Declared) -> Sequence[Mechanism]:
-    if not resolve_producer(declared.producer).get("chunking_enabled"):
+    if not chosen_producer(declared.producer).get("chunking_enabled"):
         return ()
     why = (
         "chunking_enabled=true: after a reconnection the client sends chunks again that the topic has, and consumers "

@@ -20,6 +20,7 @@ import pulsar
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
+from clusters.pulsar.client_settings import chosen_producer
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import BATCH_MAX, pack
 
@@ -32,15 +33,6 @@ NEVER_SENT = {
 
 FOR_GOOD = {"AlreadyClosed", "NotConnected", "ProducerFenced", "ProducerNotInitialized"}
 """Results after which a producer that was not closed never works again."""
-
-PRODUCER_DEFAULTS: dict[str, Any] = {
-    "batching_enabled": True,
-    "batching_max_publish_delay_ms": 5,
-    "max_pending_messages": 20_000,
-    "send_timeout_millis": 30_000,
-}
-"""Defaults that differ from pulsar-client's, or that a test depends on: batching as in Pulsar's own (Java) producer,
-with the same delay as chaoskit's Kafka producers; the timeout is also the library's default."""
 
 _PENDING = "max_pending_messages"
 _OURS = (
@@ -59,8 +51,7 @@ def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         BadInput: a setting does not exist, or a value is invalid.
     """
-    chosen = {key: value for key, value in {**PRODUCER_DEFAULTS, **given}.items() if value is not None}
-    settings = library_settings(chosen, pulsar.Client.create_producer, _OURS, "producer")
+    settings = library_settings(chosen_producer(given), pulsar.Client.create_producer, _OURS, "producer")
     if settings.get("batching_max_messages", 0) > BATCH_MAX:
         raise BadInput(f"workload.producer.batching_max_messages: positions allow at most {BATCH_MAX}; reduce it")
     return settings

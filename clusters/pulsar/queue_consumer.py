@@ -25,7 +25,8 @@ from chaoskit.contract.topic import DEAD
 from chaoskit.contract.vocabulary import INFO, OK, Outcome
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.connection import close_soon, connect, full_name, name_of, subscription
-from clusters.pulsar.queues import QUEUES, REFUSAL_DELAY, consumer_settings
+from clusters.pulsar.queue_settings import REFUSAL_DELAY, consumer_settings
+from clusters.pulsar.queues import QUEUES
 from clusters.pulsar.settings import BROKER_PORT
 
 _LIMITLESS = 1000

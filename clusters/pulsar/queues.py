@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pulsar
-
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.datamodel import QUEUE, DataModel
 from chaoskit.contract.guarantee import Declared
@@ -18,8 +16,7 @@ from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
 from clusters.common.properties import is_true, setting
-from clusters.pulsar.connection import library_settings
-from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.client_settings import chosen_producer
 from clusters.pulsar.settings import PulsarOptions
 
 QUEUES = "queues"
@@ -49,35 +46,13 @@ _BATCHING, _BY_INDEX = "batching_enabled", "batch_index_ack_enabled"
 _PUBLISHER = {_BATCHING: False}
 """Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
 
-REFUSAL_DELAY = "negative_ack_redelivery_delay_ms"
-_REFUSAL_DELAY_MAX_MS = 20_000
-_CONSUMER = {REFUSAL_DELAY: 1000}
-"""Defaults that differ from pulsar-client's: what is refused must come again within a run (the library waits one
-minute)."""
-
-_CONSUMER_OURS = (
-    "topic", "subscription_name", "schema", "message_listener", "crypto_key_reader", "initial_position",
-    "batch_receive_policy", "key_shared_policy", "dead_letter_policy", "pattern_auto_discovery_period",
-    "consumer_type", "receiver_queue_size",
-)  # fmt: skip
-
-_TIMEOUT = "unacked_messages_timeout_ms"
 UNJUDGED = "what comes again after it is not judged in queues; remove it, or use workload.kind: subscription"
 _EVICTS = "consumer_backlog_eviction"
 
 
 def publisher_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of publishers: given ones over ours; see `resolve_producer`."""
+    """Return the settings of publishers: given ones over ours; see `clusters.pulsar.producer.resolve_producer`."""
     return {**_PUBLISHER, **given}
-
-
-def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of consumers of queues: given ones over ours.
-
-    Raises:
-        BadInput: unknown setting, or one that the workload's own keys set.
-    """
-    return library_settings({**_CONSUMER, **given}, pulsar.Client.subscribe, _CONSUMER_OURS, "consumer")
 
 
 def batches(declared: Declared) -> bool:
@@ -85,7 +60,7 @@ def batches(declared: Declared) -> bool:
     if declared.options.clients == "java":
         given = declared.producer.get(BATCHING_JAVA, False)
         return given is None or is_true(given)  # null is the client's default, which batches
-    return bool(resolve_producer(publisher_settings(declared.producer)).get(_BATCHING))
+    return bool(chosen_producer(publisher_settings(declared.producer)).get(_BATCHING))
 
 
 def acknowledges_by_index(declared: Declared) -> bool:
@@ -145,24 +120,6 @@ def expires(declared: Declared) -> bool:
     )
 
 
-def check_queues(declared: Declared) -> None:
-    """Reject what queues with pulsar-client cannot do.
-
-    Raises:
-        BadInput: names each key and its remedy.
-    """
-    queueing = declared.get(Queueing)
-    if queueing is None:
-        return
-    problems = Problems()
-    problems.tried(resolve_producer, publisher_settings(declared.producer))
-    problems.tried(consumer_settings, declared.consumer)
-    for refusal in _refused_consumers(declared.consumer):
-        problems.add(BadInput(refusal))
-    problems.tried(check_queueing, queueing, declared.options)
-    problems.raise_any()
-
-
 def check_queueing(queueing: Queueing, options: PulsarOptions) -> None:
     """Reject what queues of Pulsar cannot do, whatever the clients.
 
@@ -173,19 +130,6 @@ def check_queueing(queueing: Queueing, options: PulsarOptions) -> None:
     for refusal in (*_refused_keys(queueing), *_refused_settings(queueing), *_refused_policies(options)):
         problems.add(BadInput(refusal))
     problems.raise_any()
-
-
-def _refused_consumers(given: Mapping[str, Any]) -> list[str]:
-    refused = []
-    if given.get(_TIMEOUT):
-        refused.append(f"workload.consumer.{_TIMEOUT}: {UNJUDGED}")
-    delay_ms = given.get(REFUSAL_DELAY, 0)
-    if isinstance(delay_ms, int) and delay_ms > _REFUSAL_DELAY_MAX_MS:
-        refused.append(
-            f"workload.consumer.{REFUSAL_DELAY}: a consumer that leaves waits so long for its refusals; write "
-            f"{_REFUSAL_DELAY_MAX_MS} at most"
-        )
-    return refused
 
 
 def _refused_keys(queueing: Queueing) -> list[str]:

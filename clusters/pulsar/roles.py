@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.role import Every
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
 from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import TIMEOUT_S, zookeeper_leader
-
-ROLES = (
-    "leader", "owner", Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
-    Every("zookeepers"), Every("bookies"), Every("brokers"),
-)  # fmt: skip
-"""`leader` is an alias of `owner`, so that scenarios of other systems need no change."""
 
 _STATE_TIMEOUT_S = 2
 

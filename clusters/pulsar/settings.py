@@ -10,6 +10,7 @@ from pydantic import Field
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
+from chaoskit.contract.role import Every
 from chaoskit.contract.wire import Wire
 from clusters.bookkeeper import wire as bookies
 from clusters.common.properties import Scalar, properties
@@ -30,6 +31,12 @@ WIRE = Wire(
     refusable={**wire.REFUSABLE, **bookies.REFUSABLE},
 )
 """Of its brokers, and of its bookies."""
+
+ROLES = (
+    "leader", "owner", Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
+    Every("zookeepers"), Every("bookies"), Every("brokers"),
+)  # fmt: skip
+"""`leader` is an alias of `owner`, so that scenarios of other systems need no change."""
 
 CLUSTER_NAME = "chaoskit"
 TOPICS = "public/default"

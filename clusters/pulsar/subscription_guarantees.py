@@ -15,7 +15,7 @@ from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Choice, Mechanism, Party, Session
 from chaoskit.contract.traits import Subscription
 from clusters.common.properties import is_true, setting
-from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.client_settings import chosen_producer
 
 _PARTED = "a consumer whose connection broke does not know that its messages were delivered to another one"
 
@@ -36,10 +36,10 @@ def _parted(declared: Declared, why: str) -> Sequence[Mechanism]:
 
 def _batching(declared: Declared) -> str:
     """Return how producers batch messages: `Default` (by time and size) or `KeyBased`; empty if they do not."""
-    producer = resolve_producer(declared.producer)
+    producer = chosen_producer(declared.producer)
     if not producer.get("batching_enabled"):
         return ""
-    return str(getattr(producer.get("batching_type"), "name", "Default"))
+    return str(producer.get("batching_type", "Default"))
 
 
 def _mixed_keys(declared: Declared) -> Sequence[Mechanism]:

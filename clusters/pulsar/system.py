@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
@@ -30,20 +31,26 @@ from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.pulsar import artifacts, queues
 from clusters.pulsar.benchmark import DRIVER_CLASS, driven
-from clusters.pulsar.client import PulsarClients
-from clusters.pulsar.connection import CLASSPATH, TRANSACTIONS
-from clusters.pulsar.consumer import group_settings, reader_settings
-from clusters.pulsar.deploy import PulsarCluster
+from clusters.pulsar.client_settings import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.guarantees import GUARANTEES
-from clusters.pulsar.java.client import JavaClients, TransactionalJavaClients
-from clusters.pulsar.java.settings import check_java_clients
 from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.positions import describe
-from clusters.pulsar.producer import resolve_producer
-from clusters.pulsar.roles import ROLES
-from clusters.pulsar.settings import WIRE, PulsarOptions, check_settings
+from clusters.pulsar.settings import ROLES, WIRE, PulsarOptions, check_settings
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 from clusters.storage.settings import check_bookies, quorums
+
+_FOR_RUNS = tuple(
+    f"clusters.pulsar.{name}"
+    for name in ("client", "consumer", "deploy", "java.client", "java.settings", "producer", "queue_settings")
+)
+if TYPE_CHECKING:
+    from clusters.pulsar import client, consumer, deploy, producer, queue_settings
+    from clusters.pulsar.java import client as java_client
+    from clusters.pulsar.java import settings as java_settings
+else:
+    client, consumer, deploy, java_client, java_settings, producer, queue_settings = (
+        Later("pulsar", path) for path in _FOR_RUNS
+    )
 
 _JAVA_MIN = 17
 
@@ -51,6 +58,7 @@ _JAVA_MIN = 17
 class System:
     """Entry point `pulsar` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = PulsarOptions
     roles = ROLES
     models = (LOG, QUEUE)
@@ -104,13 +112,14 @@ class System:
     def deployment(self, options: PulsarOptions) -> PulsarOptions:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: PulsarOptions) -> PulsarCluster:
-        return PulsarCluster(hosts, options, artifacts.fetch(options.version))
+    def deploy(self, hosts: Sequence[ServiceHost], options: PulsarOptions) -> deploy.PulsarCluster:
+        return deploy.PulsarCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> PulsarClients | JavaClients:
+    def clients(self, settings: Mapping[str, Any]) -> client.PulsarClients | java_client.JavaClients:
         if CLASSPATH not in settings:
-            return PulsarClients(settings)
-        return TransactionalJavaClients(settings) if TRANSACTIONS in settings else JavaClients(settings)
+            return client.PulsarClients(settings)
+        transactional = TRANSACTIONS in settings
+        return (java_client.TransactionalJavaClients if transactional else java_client.JavaClients)(settings)
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
@@ -137,12 +146,14 @@ class System:
 
 def _check_clients(declared: Declared) -> None:
     if declared.options.clients == "java":
-        check_java_clients(declared)
+        java_settings.check_java_clients(declared)
         return
     if declared.get(Queueing) is not None:
-        queues.check_queues(declared)
+        queue_settings.check_queues(declared)
         return
     problems = Problems()
-    problems.tried(resolve_producer, declared.producer)
-    problems.tried(reader_settings if declared.get(Group) is None else group_settings, declared.consumer)
+    problems.tried(producer.resolve_producer, declared.producer)
+    problems.tried(
+        consumer.reader_settings if declared.get(Group) is None else consumer.group_settings, declared.consumer
+    )
     problems.raise_any()

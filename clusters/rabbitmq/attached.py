@@ -16,7 +16,6 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.mistakes import validated
 from chaoskit.contract.node import Node
 from chaoskit.contract.owned import owned_installation
-from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from clusters.rabbitmq import probe
@@ -31,7 +30,6 @@ from clusters.rabbitmq.service import RabbitService
 from clusters.rabbitmq.settings import AMQP_PORT, MANAGEMENT_PORT, RabbitOptions
 from clusters.rabbitmq.stored import Stored
 
-ROLES = ("leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected")
 _KEY = "cluster.attach"
 _TLS_OFFSET = -1
 """The ports with TLS are one below the plain ones: 5671 and 15671."""

@@ -14,7 +14,7 @@ from clusters.rabbitmq.consumer import RabbitConsumer
 from clusters.rabbitmq.publisher import RabbitPublisher
 from clusters.rabbitmq.routing import Route
 from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
-from clusters.rabbitmq.streams.link import NAMED
+from clusters.rabbitmq.streams.names import NAMED
 from clusters.rabbitmq.streams.publisher import StreamPublisher
 
 

@@ -14,7 +14,7 @@ from clusters.rabbitmq.mirrors import MIRROR_RULES
 from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.settled import SETTLED_PROMISES, SETTLED_RULES
-from clusters.rabbitmq.streams.link import NAMED
+from clusters.rabbitmq.streams.names import NAMED
 
 _NOT_FSYNCED_SINCE = (4, 0)
 """Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.control import Control
@@ -14,11 +13,6 @@ from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.releases import KHEPRI
 from clusters.rabbitmq.settings import host_name
 from clusters.rabbitmq.stored import Stored
-
-ROLES = (
-    "leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected", "coordinator",
-    "stream-coordinator",
-)  # fmt: skip
 
 _RAFT_CLUSTERS = {"coordinator": "rabbitmq_metadata", "stream-coordinator": "rabbit_stream_coordinator"}
 """The Raft cluster whose leader has the role."""

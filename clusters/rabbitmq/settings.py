@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.contract.role import Every
 from chaoskit.contract.wire import Wire
 from clusters.common.properties import Scalar, text
 from clusters.rabbitmq import wire
@@ -26,6 +27,13 @@ WIRE = Wire(
     named=False,
     refusable=wire.REFUSABLE,
 )
+
+ROLES = (
+    "leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected", "coordinator",
+    "stream-coordinator",
+)  # fmt: skip
+ATTACHED_ROLES = ("leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected")
+"""Those of clusters that run already."""
 
 
 class RabbitOptions(BaseModel):

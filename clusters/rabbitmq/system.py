@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
     LogClients,
@@ -27,16 +28,21 @@ from chaoskit.contract.traits import Group
 from chaoskit.contract.wire import Tapped, Wire
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
-from clusters.rabbitmq import attached, connection, limits
-from clusters.rabbitmq.client import RabbitClients
-from clusters.rabbitmq.deploy import RabbitCluster
+from clusters.rabbitmq import limits
 from clusters.rabbitmq.guarantees import GUARANTEES
 from clusters.rabbitmq.queues import CLASSIC, TYPES, check_types
 from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
-from clusters.rabbitmq.roles import ROLES
 from clusters.rabbitmq.routing import EXCHANGES
-from clusters.rabbitmq.settings import WIRE, RabbitOptions
-from clusters.rabbitmq.streams import link
+from clusters.rabbitmq.settings import ATTACHED_ROLES, ROLES, WIRE, RabbitOptions
+
+_FOR_RUNS = tuple(
+    f"clusters.rabbitmq.{name}" for name in ("attached", "client", "connection", "deploy", "streams.link")
+)
+if TYPE_CHECKING:
+    from clusters.rabbitmq import attached, client, connection, deploy
+    from clusters.rabbitmq.streams import link
+else:
+    attached, client, connection, deploy, link = (Later("rabbitmq", path) for path in _FOR_RUNS)
 
 _QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
 
@@ -44,6 +50,7 @@ _QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
 class System:
     """Entry point `rabbitmq` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = RabbitOptions
     roles = ROLES
     models = tuple(TYPES)
@@ -100,11 +107,11 @@ class System:
     def deployment(self, options: RabbitOptions) -> RabbitOptions:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> RabbitCluster:
-        return RabbitCluster(hosts, options, roots.packages(root_of(options.version)))
+    def deploy(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> deploy.RabbitCluster:
+        return deploy.RabbitCluster(hosts, options, roots.packages(root_of(options.version)))
 
-    def clients(self, settings: Mapping[str, Any]) -> RabbitClients:
-        return RabbitClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.RabbitClients:
+        return client.RabbitClients(settings)
 
     def brokers(self, options: RabbitOptions, hosts: int) -> int:
         return hosts
@@ -113,7 +120,7 @@ class System:
         """See `chaoskit.contract.system.Imposing`."""
         return limits.imposed(options, topic)
 
-    attached_roles = attached.ROLES
+    attached_roles = ATTACHED_ROLES
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
         """See `chaoskit.contract.attach.Attaching`."""

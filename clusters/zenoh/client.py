@@ -8,6 +8,7 @@ from typing import Any
 from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from clusters.zenoh.promise import promise
 from clusters.zenoh.publisher import ZenohPublisher
 from clusters.zenoh.settings import LEASE_NS, LINK, ROUTERS, publisher_settings, subscriber_settings
 from clusters.zenoh.subscriber import ZenohSubscriber
@@ -36,22 +37,3 @@ class ZenohClients:
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> ZenohSubscriber:
         return ZenohSubscriber(self._connection, self._routers[::-1], subscriber_settings(settings), topics, name=name)
-
-
-def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, Any], lease_ns: int = 0) -> Promise:
-    """Return what subscribers are promised.
-
-    Nothing is lacking where links are reliable, and publishers are reliable and block, or subscribers recover what they
-    lack from the publishers' caches. Over UDP the questions to a cache, and its answers, get lost as well.
-    """
-    publisher = publisher_settings(publishing)
-    kept = publisher.qos == "reliable" and publisher.congestion == "block"
-    whole = link == "tcp" and (kept or recovers(publishing, subscribing))
-    replays = min(publisher.cache, subscriber_settings(subscribing).history) if link == "tcp" else 0
-    delivery = "exactly-once" if whole else "at-most-once"
-    return Promise(delivery, lasting=False, replays=replays, liveliness_ns=lease_ns)
-
-
-def recovers(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> bool:
-    """Return whether subscribers ask the publishers' caches for what they lack."""
-    return publisher_settings(publishing).cache > 0 and subscriber_settings(subscribing).recovery

@@ -11,7 +11,7 @@ from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party
 from chaoskit.contract.traits import Paced
 from clusters.common.overload import overload
 from clusters.common.supervision import RUNS
-from clusters.zenoh.client import promise, recovers
+from clusters.zenoh.promise import promise, recovers
 from clusters.zenoh.settings import (
     BATCH_BYTES,
     WAIT_BEFORE_CLOSE,

@@ -19,7 +19,6 @@ from clusters.zenoh.configuration import built, connection_of, router
 from clusters.zenoh.settings import ZenohOptions
 
 SERVICE = "router"
-ROLES = ("router",)
 _FOLDER = "/etc/chaoskit-zenoh"
 _PROGRAM, _CONFIGURATION = f"{_FOLDER}/router.py", f"{_FOLDER}/router.json"
 _PYTHON = "/usr/bin/python3"

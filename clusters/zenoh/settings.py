@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import metadata
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -12,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from clusters.common.client_settings import checked
 from clusters.common.properties import Scalar
-from clusters.common.release import only_installed
+from clusters.common.release import installed
 
 PACKAGE = "eclipse-zenoh"
+ROLES = ("router",)
 MODE, PEERS, ROUTERS, LINK, LEASE_NS, CONFIG = "mode", "peers", "routers", "link", "lease_ns", "config"
 """What clients are told: the options; the addresses of the hosts with clients, and of those with routers."""
 
@@ -51,16 +51,11 @@ class ZenohOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    version: str = Field(default_factory=partial(metadata.version, PACKAGE))
+    version: str = Field(default_factory=partial(installed, PACKAGE))
     mode: Literal["peer", "router"] = "peer"
     link: Literal["tcp", "udp"] = "tcp"
     lease: Annotated[Duration, Field(ge=SECOND)] = 10 * SECOND
     config: dict[str, Scalar] = {}
-
-    @field_validator("version")
-    @classmethod
-    def _installed(cls, version: str) -> str:
-        return only_installed(PACKAGE, version)
 
     @field_validator("config")
     @classmethod

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
+from chaoskit.base.later import Later
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
@@ -15,13 +16,16 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.service import DataFiles, Service
 from chaoskit.contract.system import CLIENT_POWERS
+from clusters.common.release import check_installed
 from clusters.common.unhosted import Unhosted
-from clusters.zenoh import package
-from clusters.zenoh.client import ZenohClients
-from clusters.zenoh.configuration import built, connection_of
 from clusters.zenoh.guarantees import GUARANTEES
-from clusters.zenoh.routers import ROLES, Routers
-from clusters.zenoh.settings import ZenohOptions, publisher_settings, subscriber_settings
+from clusters.zenoh.settings import PACKAGE, ROLES, ZenohOptions, publisher_settings, subscriber_settings
+
+_FOR_RUNS = tuple(f"clusters.zenoh.{name}" for name in ("client", "configuration", "package", "routers"))
+if TYPE_CHECKING:
+    from clusters.zenoh import client, configuration, package, routers
+else:
+    client, configuration, package, routers = (Later("zenoh", path) for path in _FOR_RUNS)
 
 _FEEDS = "Zenoh has key expressions that nobody stores; use workload.kind: feed"
 _NO_COPIES = "routers store nothing, and none leads"
@@ -30,6 +34,7 @@ _NO_COPIES = "routers store nothing, and none leads"
 class System:
     """Entry point `zenoh` of `chaoskit.clusters`."""
 
+    for_runs = _FOR_RUNS
     options = ZenohOptions
     roles = ROLES
     models = (PUBSUB,)
@@ -49,7 +54,8 @@ class System:
 
     def check(self, declared: Declared) -> None:
         problems = Problems()
-        problems.tried(built, {}, declared.options.config)
+        problems.tried(check_installed, PACKAGE, declared.options.version)
+        problems.tried(configuration.built, {}, declared.options.config)
         problems.tried(publisher_settings, declared.producer)
         problems.tried(subscriber_settings, declared.consumer)
         problems.raise_any()
@@ -63,11 +69,13 @@ class System:
 
     def deploy(self, hosts: Sequence[ServiceHost], options: ZenohOptions) -> Service:
         if options.mode == "router":
-            return Routers(hosts, options)
-        return Unhosted("a network of peers", connection_of(options, [host.address for host in hosts], []))
+            return routers.Routers(hosts, options)
+        return Unhosted(
+            "a network of peers", configuration.connection_of(options, [host.address for host in hosts], [])
+        )
 
-    def clients(self, settings: Mapping[str, Any]) -> ZenohClients:
-        return ZenohClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.ZenohClients:
+        return client.ZenohClients(settings)
 
     def brokers(self, options: ZenohOptions, hosts: int) -> int:
         return hosts if options.mode == "router" else 0

@@ -18,7 +18,8 @@ from clusters.common.relay.process import QUEUES
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.transactional import JavaTransactionalProducer
 from clusters.pulsar.client import PulsarClients
-from clusters.pulsar.connection import CLASSPATH, subscription
+from clusters.pulsar.client_settings import CLASSPATH
+from clusters.pulsar.connection import subscription
 from clusters.pulsar.consumer import PulsarAuditor
 from clusters.pulsar.java.queue_clients import PulsarJavaPublisher, PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import DELAYS, for_relay

@@ -15,7 +15,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Group, Queueing, Transactions
 from clusters.common.relay.process import Chosen
 from clusters.pulsar.artifacts import parse_version
-from clusters.pulsar.connection import CLASSPATH, TRANSACTIONS
+from clusters.pulsar.client_settings import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.java import queues
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.positions import BATCH_MAX

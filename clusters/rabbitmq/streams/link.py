@@ -20,12 +20,10 @@ from rstream.schema import Broker
 from chaoskit.contract.workload import PRODUCER
 from clusters.rabbitmq.connection import AGAIN_S, Addresses, check_each
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
+from clusters.rabbitmq.streams.names import NAMED
 
 DEFAULTS: dict[str, Any] = {"heartbeat": 4, "frame_max": 1 << 20}
 """rstream's parameters of a connection: interval of heartbeats in s, size of a frame in bytes."""
-
-NAMED = "named"
-"""Whether a producer with publishing ids has a name. RabbitMQ filters what it has already by name and id only."""
 
 
 def check_settings(role: str, settings: Mapping[str, Any]) -> None:

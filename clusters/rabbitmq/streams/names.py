@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from chaoskit.contract.vocabulary import Place
 
+NAMED = "named"
+"""Whether a producer with publishing ids has a name. RabbitMQ filters what it has already by name and id only."""
+
 
 def stream_name(topic: str, partition: int) -> str:
     """Return the name of a partition's stream."""

@@ -15,10 +15,10 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.mechanism import Limit, Measure
 from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
-from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.guarantees import RULES
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.promise import promise
 from clusters.cyclonedds.settings import CycloneOptions
 from clusters.cyclonedds.system import System
 

@@ -16,8 +16,8 @@ from chaoskit.contract.mechanism import Limit
 from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
-from clusters.mosquitto.client import own_broker, promise
-from clusters.mosquitto.connection import publisher_settings, subscriber_settings
+from clusters.mosquitto.client import own_broker
+from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
 from clusters.mosquitto.guarantees import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of

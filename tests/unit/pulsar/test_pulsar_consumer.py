@@ -12,7 +12,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, GapReader
 from chaoskit.history.format.schema import INFO
 from clusters.pulsar.admin import TopicState, partition_name
-from clusters.pulsar.connection import BEGINS, NAMESPACE
+from clusters.pulsar.client_settings import BEGINS, NAMESPACE
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
 from clusters.pulsar.positions import pack
 

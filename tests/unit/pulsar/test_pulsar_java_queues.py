@@ -18,7 +18,7 @@ from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK
 from clusters.common.relay import frames, queue_consumer
 from clusters.common.relay.frames import Answer
-from clusters.pulsar.connection import NAMESPACE
+from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.java import queue_clients, settings
 from clusters.pulsar.java.queue_clients import PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import for_client, for_relay, refusal_ms

@@ -12,8 +12,9 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
+from clusters.pulsar.client_settings import PRODUCER_DEFAULTS
 from clusters.pulsar.positions import pack
-from clusters.pulsar.producer import NEVER_SENT, PRODUCER_DEFAULTS, PulsarProducer, classify, resolve_producer
+from clusters.pulsar.producer import NEVER_SENT, PulsarProducer, classify, resolve_producer
 
 DOUBTFUL = [result for result in pulsar.Result.__members__ if result not in (*NEVER_SENT, "Ok")]
 """Results after which an earlier attempt of the same message may have been written."""

@@ -13,7 +13,7 @@ from chaoskit.contract.client import Unreachable
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK
 from clusters.pulsar import queue_consumer
-from clusters.pulsar.connection import NAMESPACE
+from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.queue_consumer import PulsarQueueConsumer, death_of
 from clusters.pulsar.queue_publisher import PulsarPublisher
 from clusters.pulsar.queues import QUEUES

@@ -8,8 +8,8 @@ import pytest
 
 from chaoskit.contract.service import ServiceError
 from clusters.pulsar.admin import TopicState
-from clusters.pulsar.roles import ROLES, Roles
-from clusters.pulsar.settings import PulsarOptions
+from clusters.pulsar.roles import Roles
+from clusters.pulsar.settings import ROLES, PulsarOptions
 from clusters.zookeeper import probe
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chaoskit.history.format.schema import FAIL, INFO, SUBSCRIPTION_TYPES
 from chaoskit.history.recording.recorder import Delivery
-from clusters.pulsar.connection import NAMESPACE
+from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
 
 

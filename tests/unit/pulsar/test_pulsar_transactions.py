@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.contract.service import ServiceError
 from clusters.pulsar.admin import Admin, TopicState, partition_name
-from clusters.pulsar.connection import BEGINS
+from clusters.pulsar.client_settings import BEGINS
 from clusters.pulsar.positions import pack
 from clusters.pulsar.transactions import TransactionalAuditor
 

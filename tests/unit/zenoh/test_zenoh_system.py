@@ -15,9 +15,9 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.zenoh import package
-from clusters.zenoh.client import promise
 from clusters.zenoh.configuration import built, client, connection_of, router
 from clusters.zenoh.guarantees import RULES
+from clusters.zenoh.promise import promise
 from clusters.zenoh.settings import ZenohOptions
 from clusters.zenoh.system import System
 
@@ -62,7 +62,6 @@ def test_hosts_are_for_routers_or_for_clients(cluster: dict[str, Any], hosts: in
             {**_content(), "faults": [{"at": "1s", "inject": "pause", "on": "router", "for": "1s"}]},
             "faults.0.on: there is no host or role 'router'",
         ),
-        (_content({"version": "0.1"}), "is installed; install 0.1, or remove the key"),
         ({**_content(), "faults": [{"at": "1s", "inject": "kill", "on": "n1", "for": "1s"}]}, "cluster.mode: router"),
     ],
 )
@@ -71,6 +70,13 @@ def test_a_network_that_cannot_be_is_refused(content: dict[str, Any], line: str)
         read_plan(content, "small.yaml")
 
     assert line in str(refused.value)
+
+
+def test_a_release_that_is_not_installed_is_refused_before_a_run_and_not_where_one_is_judged() -> None:
+    plan = read_plan(_content({"version": "0.1"}), "test.yaml")
+
+    with pytest.raises(BadInput, match=r"cluster\.version: .* is installed; install 0\.1, or remove the key"):
+        plan.system.check(plan.declared)
 
 
 @pytest.mark.parametrize(
