@@ -7,6 +7,7 @@ one, with each set of in-sync replicas that the settings allow. An anomaly is al
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -28,6 +29,7 @@ from chaoskit.judge.explaining.record import NEVER, NONE, Ints, Record
 
 SECOND = 1_000_000_000
 PLACE = ("topic", 0)
+_FEW = 4
 
 
 def effect(
@@ -133,7 +135,7 @@ def _placements(declared: Declared, effects: Sequence[Effect], holders: list[str
     changes = [start + 0.5 for start in starts] or [30.0]
     for leader in _leaders(declared, holders):
         others = [host for host in holders if host != leader]
-        for size in range(max(_least(declared), 1), len(holders) + 1):
+        for size in _sizes(declared, holders):
             for more in combinations(others, size - 1):
                 in_sync = (leader, *more)
                 yield _placed([(0, leader, holders, in_sync)])
@@ -147,6 +149,11 @@ def _placements(declared: Declared, effects: Sequence[Effect], holders: list[str
 
 
 def _placed(standings: Sequence[tuple[float, str, Sequence[str], Sequence[str]]]) -> Placements:
+    return _placements_of(tuple((at_s, leader, tuple(some), tuple(more)) for at_s, leader, some, more in standings))
+
+
+@cache
+def _placements_of(standings: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...]) -> Placements:
     rows = [
         {"at_ns": int(at_s * SECOND), "topic": PLACE[0], "partition": PLACE[1], "host": host, "role": role}
         for at_s, leader, holders, in_sync in standings
@@ -164,6 +171,12 @@ def _holders(declared: Declared) -> list[str]:
         return _hosts(declared)
     count = declared.replication if declared.topics and declared.replication else declared.brokers
     return [f"n{number + 1}" for number in range(max(1, min(count, declared.brokers or 1)))]
+
+
+def _sizes(declared: Declared, holders: list[str]) -> Sequence[int]:
+    """How many hosts may be in sync; of many, as few as there may be, or all."""
+    least = max(_least(declared), 1)
+    return range(least, len(holders) + 1) if len(holders) <= _FEW else (least, len(holders))
 
 
 def _leaders(declared: Declared, holders: list[str]) -> list[str]:
