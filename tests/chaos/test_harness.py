@@ -239,7 +239,7 @@ def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, 
         pytest.param(
             {"config": {"num.io.threads": "many"}}, 254, "rejected by Kafka: Invalid value many", marks=pytest.mark.long
         ),
-        ({"jvm": ["-XX:NoSuchOption"]}, 255, "exited unexpectedly:\n    Unrecognized VM option"),
+        ({"jvm": ["-XX:NoSuchOption"]}, 255, "exited unexpectedly:\n  Unrecognized VM option"),
         ({"topic": {"min.insync.replica": 2}}, 254, 'did you mean "min.insync.replicas"?'),
         pytest.param(
             {"topic": {"segment.jitter.ms": "many"}}, 254, "Kafka rejected topic log-0", marks=pytest.mark.long

@@ -24,11 +24,11 @@ def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
     return [(name, np.unique(rows[of_it])) for name, of_it in chosen.items()]
 
 
-def back_ns(record: Record, place: Place, client: str, each: Interruption) -> int:
+def back_ns(record: Record, place: Place, client: str, gap: Interruption) -> int:
     """Return until when a client may have been away because of an interruption of its own: until just before it next
     received something."""
     receipts = record.receipts(place).get(client)
-    if receipts is None or each.until_ns == FOREVER or each.effect.on_hosts:
-        return each.until_ns
-    later = receipts.at_ns[receipts.at_ns >= each.until_ns]
-    return max(int(later.min()) - 1, each.until_ns) if later.size else each.until_ns
+    if receipts is None or gap.until_ns == FOREVER or gap.effect.on_hosts:
+        return gap.until_ns
+    later = receipts.at_ns[receipts.at_ns >= gap.until_ns]
+    return max(int(later.min()) - 1, gap.until_ns) if later.size else gap.until_ns

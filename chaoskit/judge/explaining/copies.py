@@ -23,11 +23,12 @@ from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story, joined
+from chaoskit.judge.explaining.ends import Fate, at_the_end
 from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
 from chaoskit.judge.explaining.links import reigns
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Digest, Flags, Ints, Record
+from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Ints, Record
 
 _AWAY = Act.ENDS | Act.SILENCES | Act.CUTS
 """What keeps a host from taking part."""
@@ -46,21 +47,6 @@ class _Copy:
     since_ns: int
     gone: Harm | None = None
     left: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Fate:
-    """How messages went, and when that began.
-
-    Attributes:
-        story: what happened.
-        begun_ns: when the first cause of it began: what a log had from before that is there.
-        stale: whether a former leader acknowledged them: what its successor has is at their positions.
-    """
-
-    story: Story
-    begun_ns: int
-    stale: bool = False
 
 
 @dataclass(slots=True)
@@ -88,7 +74,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
             for chosen, fate in partition.fates(message.acked_ns[rows]):
                 held = rows[chosen]
                 if mechanism.from_its_end:
-                    held = held[_at_the_end(record, place, message, held, fate)]
+                    held = held[at_the_end(record, place, message, held, fate)]
                 if cases.reading:
                     held = held[cases.at_ns[held] >= fate.begun_ns - CLOCKS_NS]
                 derived.tell(held, fate.story)
@@ -113,40 +99,9 @@ def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: I
         derived.tell(rows[held], fate.story)
 
 
-def _over(fate: _Fate) -> int:
+def _over(fate: Fate) -> int:
     ends = [FOREVER if fault.healed_ns is None else fault.healed_ns for fault in fate.story.faults]
     return max(ends, default=FOREVER)
-
-
-def _at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate: _Fate) -> Flags:
-    """Return which messages had no later one in the log before the loss that is still there."""
-    if record.digest is not None:
-        return _at_the_end_of_blocks(record.digest, place, message.value[rows], fate)
-    sends = record.sends(place)
-    every: Flags = np.ones(rows.size, np.bool_)
-    if sends is None or not sends.value.size:
-        return every
-    gone = np.isin(sends.value, record.gone.get(place, message.value[rows]))
-    kept = sends.acked & ~gone & (sends.position != NONE)
-    at = sends.rows_of(message.value[rows])
-    position = np.where(at == NONE, NONE, sends.position[at])
-    if fate.stale:
-        there = sends.position[kept]
-        replaced: Flags = (position == NONE) | np.isin(position, there) | (position > there.max(initial=NONE))
-        return replaced
-    last = int(sends.position[kept & (sends.end_ns < fate.begun_ns - CLOCKS_NS)].max(initial=NONE))
-    ends: Flags = (position == NONE) | (position > last)
-    return ends
-
-
-def _at_the_end_of_blocks(digest: Digest, place: Place, values: Ints, fate: _Fate) -> Flags:
-    """Return the same of messages of which blocks are known: one of the same block is no later one."""
-    done_ns, lowest = digest.kept.get(place, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
-    last = int(lowest[done_ns < fate.begun_ns - CLOCKS_NS].max(initial=NONE))
-    known = digest.positions.get(place, {})
-    position = np.array([known.get(value, NONE) for value in values.tolist()], np.int64)
-    ends: Flags = (position == NONE) | (position > last)
-    return ends
 
 
 class _Partition:
@@ -164,9 +119,9 @@ class _Partition:
         """Whether it was recorded who stored the partition, and who led it where that matters."""
         if not self._standings:
             return False
-        return self._mechanism.required is not Required.LEADER or any(each.leader for each in self._standings)
+        return self._mechanism.required is not Required.LEADER or any(standing.leader for standing in self._standings)
 
-    def fates(self, acked_ns: Ints) -> Iterator[tuple[Ints, _Fate]]:
+    def fates(self, acked_ns: Ints) -> Iterator[tuple[Ints, Fate]]:
         """Yield which of some messages are gone, and how."""
         edges = np.array(self._sorted_edges(), np.int64)
         segment = np.searchsorted(edges, acked_ns, side="right")
@@ -175,7 +130,7 @@ class _Partition:
             if (fate := self._fate(int(acked_ns[rows].max()))) is not None:
                 yield rows, fate
 
-    def all_fates(self) -> Iterator[_Fate]:
+    def all_fates(self) -> Iterator[Fate]:
         """Yield each way in which messages of the partition may be gone."""
         stories = set()
         for edge_ns in self._sorted_edges():
@@ -196,7 +151,7 @@ class _Partition:
         """Yield the times at which what became of a message changes with its acknowledgement."""
         lag_ns = self._mechanism.lag_ns or 0
         for standing in self._standings:
-            yield from (standing.at_ns, standing.at_ns - LOOK_NS, standing.at_ns - lag_ns)
+            yield from (standing.at_ns, standing.at_ns - LOOK_NS, standing.at_ns + LOOK_NS, standing.at_ns - lag_ns)
         for harm in self._harms:
             yield from (harm.since_ns, harm.until_ns + 1, harm.back_ns)
         for site in reigns(self._record.placements, self._place, self._record.effects):
@@ -208,29 +163,35 @@ class _Partition:
         known = [standing for standing in self._standings if standing.at_ns <= at_ns]
         return known[-1] if known else self._standings[0]
 
-    def _required(self, acked_ns: int) -> frozenset[str]:
+    def _acknowledging(self, acked_ns: int) -> Standing:
+        """Return who stored the partition when a message was acknowledged: nobody acknowledges without a leader, so an
+        acknowledgement that arrives just after the leader was seen to be gone is still its own."""
+        before, now, soon = (self._at(acked_ns + ns) for ns in (-LOOK_NS, 0, LOOK_NS))
+        return before if before.leader and not now.leader and not soon.leader else now
+
+    def _required(self, now: Standing, acked_ns: int) -> frozenset[str]:
         """Return who must have had a message when it was acknowledged, of those between two looks."""
-        now, soon = self._at(acked_ns), self._at(acked_ns + LOOK_NS)
+        soon = self._at(acked_ns + LOOK_NS)
         required = self._mechanism.required
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
             return frozenset(servers) - hosts_under(self._record.effects, _AWAY, acked_ns, acked_ns - 1, proved=True)
-        there = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, acked_ns - 1, proved=True)
+        running = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, acked_ns - 1, proved=True)
         if required is Required.LEADER:
             return frozenset({now.leader or soon.leader}) - {""}
         if required is Required.IN_SYNC and now.in_sync is not None:
             soon_in_sync = now.in_sync if soon.in_sync is None else soon.in_sync
             for likely in (now.in_sync & soon_in_sync, now.in_sync, soon_in_sync):
-                if len(likely & there) >= self._mechanism.least:
-                    return likely & there
+                if len(likely & running) >= self._mechanism.least:
+                    return likely & running
             return frozenset({_UNKNOWN})
-        return there or now.holders
+        return running or now.holders
 
-    def _fate(self, acked_ns: int) -> _Fate | None:
+    def _fate(self, acked_ns: int) -> Fate | None:
         """Return how messages went that were acknowledged then; None if a copy should be there."""
         if (unaware := self._by_former_leader(acked_ns)) is not None:
             return unaware
-        now = self._at(acked_ns)
-        required = self._required(acked_ns)
+        now = self._acknowledging(acked_ns)
+        required = self._required(now, acked_ns)
         state = _State({host: _Copy(acked_ns) for host in required}, now.leader, now, required)
         for at_ns, harm, standing in self._events(acked_ns):
             if harm is not None:
@@ -244,7 +205,7 @@ class _Partition:
                 return fate
         return None
 
-    def _by_former_leader(self, acked_ns: int) -> _Fate | None:
+    def _by_former_leader(self, acked_ns: int) -> Fate | None:
         """Return how messages went that a leader acknowledged which did not know that it had been replaced."""
         if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
             return None
@@ -254,7 +215,7 @@ class _Partition:
             if replaced_ns <= acked_ns <= former.to_ns:
                 causes = self._causes({former.name}, replaced_ns, acked_ns)
                 words = f"{former.name} did not know that {following.name} had become leader at {_s(replaced_ns)}"
-                return _Fate(Story(words, causes), replaced_ns, stale=True) if causes else None
+                return Fate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
 
     def _events(self, acked_ns: int) -> list[tuple[int, Harm | None, Standing | None]]:
@@ -268,27 +229,27 @@ class _Partition:
         back = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]
         events += [(at_ns, None, None) for at_ns in back]
         if lag_ns is not None:
-            events += [(at_ns, None, None) for at_ns in (acked_ns + lag_ns, *(each + LOOK_NS for each in back))]
+            events += [(at_ns, None, None) for at_ns in (acked_ns + lag_ns, *(back_ns + LOOK_NS for back_ns in back))]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
 
-    def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> _Fate | None:
+    def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> Fate | None:
         copy = state.copies.get(harm.host)
         if copy is None or copy.gone is not None or max(copy.since_ns, acked_ns) < harm.since_ns:
             return None
         copy.gone, copy.left = harm, False
-        harms = [each.gone for each in state.copies.values() if each.gone is not None]
+        harms = [copy.gone for copy in state.copies.values() if copy.gone is not None]
         enough = self._enough(state)
         if len(harms) < len(state.copies) and (enough is None or len(harms) < enough):
             return None
         leads = enough is not None and self._mechanism.leader_counts
         if leads and state.leader in state.copies and state.copies[state.leader].gone is None:
             return None
-        faults = joined([each.effect for each in harms])
-        taken = {f"{each.host} ({each.effect.kind} at {_s(each.effect.start_ns)})" for each in harms}
+        faults = joined([harm.effect for harm in harms])
+        taken = {f"{harm.host} ({harm.effect.kind} at {_s(harm.effect.start_ns)})" for harm in harms}
         words = " and ".join(sorted(taken))
         had = ", ".join(sorted(state.copies))
         story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)
-        return _Fate(story, min(fault.start_ns for fault in faults))
+        return Fate(story, min(fault.start_ns for fault in faults))
 
     def _enough(self, state: _State) -> int | None:
         servers = self._mechanism.hosts
@@ -297,7 +258,7 @@ class _Partition:
         # A majority that does not know: those that have lost it, with those that were away and never had it.
         return max(1, len(servers) // 2 + 1 - (len(servers) - len(state.copies)))
 
-    def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
+    def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> Fate | None:
         fate = None
         again = state.vacant or standing.epoch != state.before.epoch
         if standing.leader and state.leader and (standing.leader != state.leader or again):
@@ -312,7 +273,7 @@ class _Partition:
         state.before = standing
         return fate
 
-    def _led_again(self, state: _State, at_ns: int, acked_ns: int) -> _Fate | None:
+    def _led_again(self, state: _State, at_ns: int, acked_ns: int) -> Fate | None:
         """Return how messages went when a leader that had lost them was back, and nobody had led meanwhile."""
         copy = state.copies.get(state.leader)
         if copy is None or copy.gone is None or at_ns < copy.gone.back_ns or state.before.leader != state.leader:
@@ -346,7 +307,7 @@ class _Partition:
                 if copy.gone is not None and at_ns >= copy.gone.back_ns + max(lag_ns, LOOK_NS):
                     copy.gone, copy.since_ns = None, at_ns
 
-    def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> _Fate | None:
+    def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> Fate | None:
         """Return how messages went when another host became leader; None if it has them, or must not lead without."""
         leader, elects = standing.leader, self._mechanism.elects
         copy = state.copies.get(leader)
@@ -354,11 +315,11 @@ class _Partition:
             return None
         in_sync = state.before.in_sync
         if copy is not None:
-            kind, what = Elects.DAMAGED, "had lost it"
+            kind, lack = Elects.DAMAGED, "had lost it"
         elif in_sync is None or leader in in_sync:
-            kind, what = Elects.LAGGING, "need not have had it yet"
+            kind, lack = Elects.LAGGING, "need not have had it yet"
         else:
-            kind, what = Elects.OUT_OF_SYNC, "was not in sync"
+            kind, lack = Elects.OUT_OF_SYNC, "was not in sync"
         # From here on the log goes without it, whatever explains that.
         state.over = True
         if not kind & elects or not self._enough_away(state, standing, at_ns):
@@ -370,9 +331,9 @@ class _Partition:
             causes = joined([*causes, copy.gone.effect])
         if not causes:
             return None
-        story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {what}", causes)
+        story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {lack}", causes)
         begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
-        return _Fate(story, begun_ns)
+        return Fate(story, begun_ns)
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became

@@ -138,10 +138,10 @@ def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
     for number in np.unique(cases.message.value[rows] >> PRODUCER_SHIFT).tolist():
         own = cases.message.value[rows] >> PRODUCER_SHIFT == number
         producer = record.producer_of(place, int(cases.message.value[rows][own][0]))
-        found = links.interruptions(mechanism.path, place, producer, consumer, PARTS_CONNECTIONS)
-        for each in found:
-            overlaps = own & (written_ns <= each.until_ns) & (next_ns >= each.start_ns)
-            faults.update(dict.fromkeys(rows[overlaps & ~held].tolist(), (each.effect,)))
+        gaps = links.interruptions(mechanism.path, place, producer, consumer, PARTS_CONNECTIONS)
+        for gap in gaps:
+            overlaps = own & (written_ns <= gap.until_ns) & (next_ns >= gap.start_ns)
+            faults.update(dict.fromkeys(rows[overlaps & ~held].tolist(), (gap.effect,)))
             held |= overlaps
     reached[rows[~held]] = False
 
@@ -208,8 +208,8 @@ def _absences(
 ) -> list[tuple[int, int, tuple[Effect, ...]]]:
     """Return the times in which a client, or every member of a group, was away."""
     if client or not mechanism.whole_group:
-        found = links.interruptions(mechanism.path, place, "", client, PARTS_CONNECTIONS)
-        return [(each.start_ns, back_ns(record, place, client, each), (each.effect,)) for each in found]
+        gaps = links.interruptions(mechanism.path, place, "", client, PARTS_CONNECTIONS)
+        return [(gap.start_ns, back_ns(record, place, client, gap), (gap.effect,)) for gap in gaps]
     by_group: dict[int, list[str]] = {}
     group = record.declared.get(Group)
     for member in record.clients(CONSUMER):
@@ -218,17 +218,17 @@ def _absences(
     away = []
     for members in by_group.values():
         times = [links.interruptions(mechanism.path, place, "", member, PARTS_CONNECTIONS) for member in members]
-        for each in times[0] if times else ():
-            others = [_overlapping(each, some) for some in times[1:]]
+        for gap in times[0] if times else ():
+            others = [_overlapping(gap, some) for some in times[1:]]
             if all(others):
-                chosen = [each, *(other for other in others if other is not None)]
+                chosen = [gap, *(other for other in others if other is not None)]
                 from_ns, until_ns = max(one.start_ns for one in chosen), min(one.until_ns for one in chosen)
                 away.append((from_ns, until_ns, joined([one.effect for one in chosen])))
     return away
 
 
-def _overlapping(each: Interruption, others: list[Interruption]) -> Interruption | None:
-    return next((one for one in others if one.start_ns <= each.until_ns and each.start_ns <= one.until_ns), None)
+def _overlapping(gap: Interruption, others: list[Interruption]) -> Interruption | None:
+    return next((one for one in others if one.start_ns <= gap.until_ns and gap.start_ns <= one.until_ns), None)
 
 
 _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {

@@ -111,17 +111,17 @@ class Links:
     ) -> list[Interruption]:
         """Return the interruptions of a way, except those of single messages, in order of time."""
         sites = [self._sites(party, place, producer, consumer) for party in path]
-        found: list[Interruption] = []
+        gaps: list[Interruption] = []
         for effect in self._record.effects:
             if effect.messages is not None or not effect.acts & by or is_brief(effect, by, patience_ns):
                 continue
             late = not effect.acts & by & ~LATE
             if effect.on_links:
                 hops = [(a, b) for one, other in pairwise(sites) for a in one for b in other]
-                found += [_clipped(effect, (a, b), late) for a, b in hops if self._crosses(effect, a.host, b.host)]
+                gaps += [_clipped(effect, (a, b), late) for a, b in hops if self._crosses(effect, a.host, b.host)]
             else:
-                found += [_clipped(effect, (site,), late) for some in sites for site in some if _hits(effect, site)]
-        return sorted((each for each in found if each.start_ns <= each.until_ns), key=lambda each: each.start_ns)
+                gaps += [_clipped(effect, (site,), late) for some in sites for site in some if _hits(effect, site)]
+        return sorted((gap for gap in gaps if gap.start_ns <= gap.until_ns), key=lambda gap: gap.start_ns)
 
     def on_messages(self, path: Sequence[Party], place: Place, client: str) -> Iterator[tuple[Effect, Site]]:
         """Yield the faults that did something to single messages of a client at a host on a way."""
@@ -175,11 +175,11 @@ def _clipped(effect: Effect, sites: Sequence[Site], late: bool) -> Interruption:
     """Return the interruption by a fault while all of some sites were on the way."""
     over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
     names = " and ".join(site.name or "the clients" for site in sites)
-    what = f"the way between {names} was interrupted" if len(sites) > 1 else f"{names} was hit"
+    interrupted = f"the way between {names} was interrupted" if len(sites) > 1 else f"{names} was hit"
     return Interruption(
         max([effect.start_ns - CLOCKS_NS, *(site.from_ns for site in sites)]),
         min([over_ns, *(site.to_ns for site in sites)]),
         effect,
-        f"{what} by {effect.kind} at {effect.start_ns / 1e9:.1f} s",
+        f"{interrupted} by {effect.kind} at {effect.start_ns / 1e9:.1f} s",
         late,
     )

@@ -90,16 +90,16 @@ def derive_retry(record: Record, mechanism: Retry, cases: Cases) -> Derived:
             if not links.knows(mechanism.path, trip.place):
                 derived.doubt(trip.rows, _NOBODY_LED)
                 continue
-            found = links.interruptions(
+            gaps = links.interruptions(
                 mechanism.path, trip.place, trip.producer, "", mechanism.by, mechanism.patience_ns
             )
-            for each in found:
-                if not _long(each, mechanism.longer_ns):
+            for gap in gaps:
+                if not _long(gap, mechanism.longer_ns):
                     continue
-                held = _overlaps(trip, each)
-                if each.late:
+                held = _overlaps(trip, gap)
+                if gap.late:
                     held &= trip.end_ns - trip.start_ns >= max(mechanism.patience_ns, 1)
-                derived.tell(trip.rows[held], _story(each))
+                derived.tell(trip.rows[held], _story(gap))
             for rows, story in _answers_lost(links, mechanism, trip):
                 derived.tell(rows, story)
     return derived
@@ -125,11 +125,11 @@ def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
             if not client and not mechanism.group and {Party.CONSUMER, Party.PRODUCER} & set(mechanism.path):
                 derived.doubt(own, _NO_CLIENT)
                 continue
-            for each in _ends(record, links, mechanism, place, client):
-                until_ns = back_ns(record, place, client, each)
+            for gap in _ends(record, links, mechanism, place, client):
+                until_ns = back_ns(record, place, client, gap)
                 shown_ns = until_ns if until_ns == FOREVER else until_ns + mechanism.after_ns
-                held = (start_ns[own] <= shown_ns) & (cases.at_ns[own] >= each.start_ns)
-                derived.tell(own[held], _story(each))
+                held = (start_ns[own] <= shown_ns) & (cases.at_ns[own] >= gap.start_ns)
+                derived.tell(own[held], _story(gap))
     return derived
 
 
@@ -144,11 +144,11 @@ def _ends(record: Record, links: Links, mechanism: Session, place: Place, client
     seen = set()
     for producer in producers:
         for consumer in consumers:
-            found = links.interruptions(mechanism.path, place, producer, consumer, mechanism.by, mechanism.patience_ns)
-            for each in found:
-                if _long(each, mechanism.longer_ns) and each not in seen:
-                    seen.add(each)
-                    yield each
+            gaps = links.interruptions(mechanism.path, place, producer, consumer, mechanism.by, mechanism.patience_ns)
+            for gap in gaps:
+                if _long(gap, mechanism.longer_ns) and gap not in seen:
+                    seen.add(gap)
+                    yield gap
     for name in dict.fromkeys((*producers, *consumers)):
         yield from _messages_of(links, mechanism, place, name)
 
@@ -205,23 +205,23 @@ def _ended_ns(record: Record, place: Place, value: Ints, acked_ns: Ints) -> Ints
 
 def _lost_there(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
     """Yield findings that the way explains, each once."""
-    found = [each for each in _of_trip(record, links, way, trip) if _long(each, way.longer_ns)]
-    told = np.zeros(trip.rows.size, np.bool_)
+    gaps = [gap for gap in _of_trip(record, links, way, trip) if _long(gap, way.longer_ns)]
+    explained = np.zeros(trip.rows.size, np.bool_)
     passed = _passed(record, trip) if way.in_order else None
-    for each in found:
-        held = _overlaps(trip, each) if passed is None else passed.held(trip, each)
+    for gap in gaps:
+        held = _overlaps(trip, gap) if passed is None else passed.held(trip, gap)
         if not way.in_order and trip.consumer:
-            held |= (trip.start_ns > each.until_ns) & (trip.start_ns <= _caught_up_ns(record, trip, each))
-        new = held & ~told
-        told |= new
+            held |= (trip.start_ns > gap.until_ns) & (trip.start_ns <= _caught_up_ns(record, trip, gap))
+        new = held & ~explained
+        explained |= new
         if new.any():
-            yield trip.rows[new], _story(each)
+            yield trip.rows[new], _story(gap)
     for effect, site in links.on_messages(way.path, trip.place, trip.producer):
         asked = effect.messages
         if asked is None or not (asked.loses or asked.fails) or (way.names and asked.name not in way.names):
             continue
-        new = _of_messages(effect.start_ns, effect.healed_ns, asked, trip) & ~told
-        told |= new
+        new = _of_messages(effect.start_ns, effect.healed_ns, asked, trip) & ~explained
+        explained |= new
         if new.any():
             yield trip.rows[new], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
 
@@ -234,9 +234,9 @@ def _of_trip(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[In
         consumers = record.clients(CONSUMER) if Party.CONSUMER in way.path else [trip.consumer]
         pairs = [(producer, consumer) for producer in producers for consumer in consumers]
     for producer, consumer in pairs:
-        for each in links.interruptions(way.path, trip.place, producer, consumer, way.by, way.patience_ns):
-            later_ns = each.until_ns if each.until_ns == FOREVER else each.until_ns + way.after_ns
-            yield replace(each, until_ns=later_ns)
+        for gap in links.interruptions(way.path, trip.place, producer, consumer, way.by, way.patience_ns):
+            later_ns = gap.until_ns if gap.until_ns == FOREVER else gap.until_ns + way.after_ns
+            yield replace(gap, until_ns=later_ns)
 
 
 def _answers_lost(links: Links, mechanism: Retry, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
@@ -282,13 +282,13 @@ def _of_messages(start_ns: int, healed_ns: int | None, asked: Messages, trip: _T
     return chosen
 
 
-def _overlaps(trip: _Trip, each: Interruption) -> Flags:
-    held: Flags = (trip.start_ns <= each.until_ns) & (trip.end_ns >= each.start_ns)
+def _overlaps(trip: _Trip, gap: Interruption) -> Flags:
+    held: Flags = (trip.start_ns <= gap.until_ns) & (trip.end_ns >= gap.start_ns)
     return held
 
 
-def _long(each: Interruption, longer_ns: int) -> bool:
-    return not longer_ns or each.until_ns == FOREVER or each.until_ns - each.start_ns - CLOCKS_NS >= longer_ns
+def _long(gap: Interruption, longer_ns: int) -> bool:
+    return not longer_ns or gap.until_ns == FOREVER or gap.until_ns - gap.start_ns - CLOCKS_NS >= longer_ns
 
 
 class _Passed:
@@ -299,20 +299,20 @@ class _Passed:
         self._start_ns = start_ns[order]
         self._arrived_ns = arrived_ns[order]
 
-    def held(self, trip: _Trip, each: Interruption) -> Flags:
+    def held(self, trip: _Trip, gap: Interruption) -> Flags:
         """Return which messages may have been on the way when it was interrupted, or before it was mended: no later one
         had arrived before the interruption, and no earlier one of after it."""
-        held = _overlaps(trip, each)
-        before = np.flatnonzero(trip.end_ns < each.start_ns)
+        held = _overlaps(trip, gap)
+        before = np.flatnonzero(trip.end_ns < gap.start_ns)
         if before.size:
-            early = self._start_ns[self._arrived_ns < each.start_ns]
+            early = self._start_ns[self._arrived_ns < gap.start_ns]
             newest = int(early.max(initial=NEVER))
             held[before] = trip.start_ns[before] > newest
-        after = np.flatnonzero(trip.start_ns > each.until_ns)
+        after = np.flatnonzero(trip.start_ns > gap.until_ns)
         if after.size:
-            late = self._start_ns[np.searchsorted(self._start_ns, each.until_ns, side="right") :]
+            late = self._start_ns[np.searchsorted(self._start_ns, gap.until_ns, side="right") :]
             first = int(late[0]) if late.size else FOREVER
-            held[after] = (trip.start_ns[after] < first) & (trip.start_ns[after] <= each.mended_ns)
+            held[after] = (trip.start_ns[after] < first) & (trip.start_ns[after] <= gap.mended_ns)
         return held
 
 
@@ -334,18 +334,18 @@ def _passed(record: Record, trip: _Trip) -> _Passed | None:
     return _Passed(sends.start_ns[kept], sends.end_ns[kept])
 
 
-def _caught_up_ns(record: Record, trip: _Trip, each: Interruption) -> int:
+def _caught_up_ns(record: Record, trip: _Trip, gap: Interruption) -> int:
     """Return until when the consumer still received what had been sent before a way was mended."""
     sends, receipts = record.sends(trip.place), record.receipts(trip.place).get(trip.consumer)
-    if sends is None or receipts is None or each.until_ns == FOREVER:
-        return each.until_ns
+    if sends is None or receipts is None or gap.until_ns == FOREVER:
+        return gap.until_ns
     rows = sends.rows_of(receipts.value)
-    old = (rows != NONE) & (sends.start_ns[rows] <= each.until_ns)
-    return int(receipts.at_ns[old].max(initial=each.until_ns))
+    old = (rows != NONE) & (sends.start_ns[rows] <= gap.until_ns)
+    return int(receipts.at_ns[old].max(initial=gap.until_ns))
 
 
-def _story(each: Interruption) -> Story:
-    return Story(each.words, (each.effect,))
+def _story(gap: Interruption) -> Story:
+    return Story(gap.words, (gap.effect,))
 
 
 def _merged(stories: Sequence[Story]) -> Story:

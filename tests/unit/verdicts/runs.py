@@ -141,9 +141,17 @@ class StoryRun:
         """The final read reached the end of partition 0."""
         self.audit(at, {("log-0", 0): Bounds(0, end, True, end)})
 
-    def fault(self, kind: str, targets: Sequence[str], start: float, healed: float, **parameters: Any) -> None:
-        """A fault was proved."""
-        times = {"start_ns": start, "effective_ns": start + 1e-6, "heal_ns": healed - 1e-6, "healed_ns": healed}
+    def fault(
+        self,
+        kind: str,
+        targets: Sequence[str],
+        start: float,
+        healed: float,
+        proved_after: float = 1e-6,
+        **parameters: Any,
+    ) -> None:
+        """A fault was proved, so long after it began."""
+        times = {"start_ns": start, "effective_ns": start + proved_after, "heal_ns": healed - 1e-6, "healed_ns": healed}
         row = {"fault": self._count, "kind": kind, "targets": list(targets), "parameters": json.dumps(parameters)}
         self._faults.record({**row, **{name: int(at * SECOND) for name, at in times.items()}, "evidence": "seen"})
         self._count += 1

@@ -178,3 +178,13 @@ def test_a_replica_that_was_out_of_sync_for_long_lacks_all_of_that_time(tmp_path
 
     verdict = _verdict(tmp_path, {}, faults, range(200, 5500), (), standings, cluster)
     assert verdict["lost"] == (5300, True)
+
+
+@pytest.mark.parametrize(("lost", "allowed"), [(range(2990, 3010), True), (range(3380, 3400), False)])
+def test_an_acknowledgement_that_came_just_after_the_leader_was_gone_is_its_own(
+    tmp_path: Path, lost: range, allowed: bool
+) -> None:
+    standings: list[tuple[float, str, Sequence[str]]] = [(0, "n1", ALL), (30.05, "", ()), (44, "n1", ALL)]
+    faults: Faults = [("power-cut", ALL, 30, 40, {"proved_after": 0.2})]
+
+    assert _verdict(tmp_path, {}, faults, lost, (), standings)["lost"] == (20, allowed)
