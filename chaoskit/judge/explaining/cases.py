@@ -102,6 +102,11 @@ class Cases:
         """The message that each finding is about."""
         return self.messages[0]
 
+    def stored_ns(self, message: Message) -> Ints:
+        """Return when each message was stored at the latest: when it was acknowledged, or seen, which may be before."""
+        seen = (self.anomaly.about is About.MESSAGE) & (self.at_ns != NEVER) & (self.at_ns >= message.written_ns)
+        return np.where(seen, np.minimum(self.at_ns, message.acked_ns), message.acked_ns)
+
     @property
     def reading(self) -> bool:
         """Whether they are about what a client experienced."""

@@ -71,7 +71,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
             derived.doubt(rows, _NOT_PLACED)
             continue
         for message in cases.messages:
-            for chosen, fate in partition.fates(message.acked_ns[rows]):
+            for chosen, fate in partition.fates(cases.stored_ns(message)[rows]):
                 held = rows[chosen]
                 if mechanism.from_its_end:
                     held = held[at_the_end(record, place, message, held, fate)]
