@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Trait = TypeVar("Trait")
 
 
+FOREVER = 2**63 - 1
+"""The end of what does not end in a run, ns since its start."""
+
 WAIT_FOR_REPLICAS = "take no replica away while another one is out of sync"
 """A remedy of operators, where no setting helps."""
 
@@ -87,6 +90,21 @@ class Effect:
     messages: Messages | None = None
     done_ns: int | None = None
     only_since_start: bool = False
+
+    @property
+    def over_ns(self) -> int:
+        """When it was proved healed; `FOREVER` if it was not."""
+        return FOREVER if self.healed_ns is None else self.healed_ns
+
+    @property
+    def dated(self) -> str:
+        """Its kind and when it began, in words."""
+        return f"{self.kind} at {self.start_ns / 1e9:.1f} s"
+
+    @property
+    def aimed(self) -> str:
+        """Its kind, its targets and when it began, in words."""
+        return f"{self.kind} of {', '.join(self.targets)} at {self.start_ns / 1e9:.1f} s"
 
 
 @dataclass(frozen=True, slots=True)

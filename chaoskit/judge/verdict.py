@@ -225,10 +225,7 @@ def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
         "remedy": cause.rule.remedy,
         "known": cause.rule.known,
         "faults": [fault.number for fault in faults],
-        "what": ", ".join(
-            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s"
-            for fault in cause.story.faults
-        ),
+        "what": ", ".join(fault.aimed for fault in cause.story.faults),
         "count": count,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.guarantee import FOREVER
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints
+from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Cases:
         messages, other = [_message(rows, "")], _message(rows, "other_")
         if anomaly.about is About.PAIR:
             messages.append(other)
-        elif not (messages[0].written_ns != NEVER).all() and anomaly.about is About.MESSAGE:
+        elif not messages[0].known.all() and anomaly.about is About.MESSAGE:
             # A message of a damaged or strange payload: what is known is when it was seen.
             known = messages[0].known
             messages[0] = Message(
@@ -112,9 +113,15 @@ class Cases:
         """Whether they are about what a client experienced."""
         return self.anomaly.about is About.READING
 
-    def rows_at(self, place: int) -> Ints:
-        """Return the findings of a partition, by its index."""
-        return np.flatnonzero(self.place_of == place)
+    def by_place(self, rows: Ints | None = None) -> Iterator[tuple[Place, Ints]]:
+        """Yield each partition of some findings, and which of them are of it.
+
+        Args:
+            rows: the findings; None: all.
+        """
+        rows = np.arange(self.size) if rows is None else rows
+        for index in np.unique(self.place_of[rows]).tolist():
+            yield self.places[index], rows[self.place_of[rows] == index]
 
 
 def places_of(rows: pa.Table) -> tuple[list[Place], Ints]:

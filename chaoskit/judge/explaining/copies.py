@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantee import FOREVER, Effect
 from chaoskit.contract.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
@@ -27,8 +28,8 @@ from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import Fate, at_the_end
 from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
-from chaoskit.judge.explaining.links import reigns
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, NONE, Ints, Record
+from chaoskit.judge.explaining.links import Site, reigns
+from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
 
 _AWAY = Act.ENDS | Act.SILENCES | Act.CUTS
 """What keeps a host from taking part."""
@@ -64,8 +65,7 @@ class _State:
 def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
     """Return which messages are gone because all copies of them are."""
     derived = Derived.nothing(cases.size)
-    for index, place in enumerate(cases.places):
-        rows = cases.rows_at(index)
+    for place, rows in cases.by_place():
         partition = _Partition(record, mechanism, place)
         if not partition.known:
             derived.doubt(rows, _NOT_PLACED)
@@ -100,8 +100,7 @@ def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: I
 
 
 def _over(fate: Fate) -> int:
-    ends = [FOREVER if fault.healed_ns is None else fault.healed_ns for fault in fate.story.faults]
-    return max(ends, default=FOREVER)
+    return max((fault.over_ns for fault in fate.story.faults), default=FOREVER)
 
 
 class _Partition:
@@ -123,7 +122,7 @@ class _Partition:
 
     def fates(self, acked_ns: Ints) -> Iterator[tuple[Ints, Fate]]:
         """Yield which of some messages are gone, and how."""
-        edges = np.array(self._sorted_edges(), np.int64)
+        edges = np.array(self._sorted_edges, np.int64)
         segment = np.searchsorted(edges, acked_ns, side="right")
         for number in np.unique(segment).tolist():
             rows = np.flatnonzero(segment == number)
@@ -133,7 +132,7 @@ class _Partition:
     def all_fates(self) -> Iterator[Fate]:
         """Yield each way in which messages of the partition may be gone."""
         stories = set()
-        for edge_ns in self._sorted_edges():
+        for edge_ns in self._sorted_edges:
             fate = self._fate(edge_ns - 1)
             if fate is not None and fate.story not in stories:
                 stories.add(fate.story)
@@ -142,10 +141,15 @@ class _Partition:
     def _looked_at(self, record: Record, place: Place) -> list[Standing]:
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
             return [Standing(NEVER, "", frozenset(servers))]
-        return record.standings(place)
+        return record.placements.standings(place)
 
+    @cached_property
     def _sorted_edges(self) -> list[int]:
         return sorted({edge_ns for edge_ns in self._edges() if 0 <= edge_ns < FOREVER})
+
+    @cached_property
+    def _sites(self) -> list[Site]:
+        return reigns(self._record.placements, self._place, self._record.effects)
 
     def _edges(self) -> Iterator[int]:
         """Yield the times at which what became of a message changes with its acknowledgement."""
@@ -154,10 +158,10 @@ class _Partition:
             yield from (standing.at_ns, standing.at_ns - LOOK_NS, standing.at_ns + LOOK_NS, standing.at_ns - lag_ns)
         for harm in self._harms:
             yield from (harm.since_ns, harm.until_ns + 1, harm.back_ns)
-        for site in reigns(self._record.placements, self._place, self._record.effects):
+        for site in self._sites:
             yield site.to_ns
         for effect in self._record.effects:
-            yield from (effect.start_ns, *(() if effect.healed_ns is None else (effect.healed_ns,)))
+            yield from (effect.start_ns, effect.over_ns)
 
     def _at(self, at_ns: int) -> Standing:
         known = [standing for standing in self._standings if standing.at_ns <= at_ns]
@@ -209,8 +213,7 @@ class _Partition:
         """Return how messages went that a leader acknowledged which did not know that it had been replaced."""
         if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
             return None
-        sites = reigns(self._record.placements, self._place, self._record.effects)
-        for former, following in pairwise(sites):
+        for former, following in pairwise(self._sites):
             replaced_ns = following.from_ns + LOOK_NS
             if replaced_ns <= acked_ns <= former.to_ns:
                 causes = self._causes({former.name}, replaced_ns, acked_ns)
@@ -245,7 +248,7 @@ class _Partition:
         if leads and state.leader in state.copies and state.copies[state.leader].gone is None:
             return None
         faults = joined([harm.effect for harm in harms])
-        taken = {f"{harm.host} ({harm.effect.kind} at {_s(harm.effect.start_ns)})" for harm in harms}
+        taken = {f"{harm.host} ({harm.effect.dated})" for harm in harms}
         words = " and ".join(sorted(taken))
         had = ", ".join(sorted(state.copies))
         story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)

@@ -10,8 +10,8 @@ from chaoskit.contract.guarantee import Damage, Effect
 from chaoskit.contract.mechanism import WRITTEN_BACK_NS, Copies
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.derived import joined
-from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, Record
+from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, names_role
+from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
 
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
 """What may make a follower lag, or an election happen."""
@@ -50,12 +50,11 @@ def _harms(record: Record, mechanism: Copies, place: Place) -> Iterator[Harm]:
         ended = mechanism.in_process and effect.acts & (Act.ENDS | Act.STOPS)
         if not taken and not ended:
             continue
-        back_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-        done_ns = back_ns if effect.done_ns is None else effect.done_ns
+        done_ns = effect.over_ns if effect.done_ns is None else effect.done_ns
         lasting = bool(taken & (Damage.DESTROYS | Damage.CORRUPTS)) or bool(ended)
         since_ns = NEVER if lasting and not effect.only_since_start else effect.start_ns - WRITTEN_BACK_NS
         for host in effect.targets:
-            yield Harm(host, effect, since_ns, done_ns, back_ns)
+            yield Harm(host, effect, since_ns, done_ns, effect.over_ns)
             if taken & Damage.CORRUPTS:
                 yield from _recovered(host, done_ns, restarts)
 
@@ -65,8 +64,7 @@ def _recovered(host: str, done_ns: int, restarts: Sequence[Effect]) -> Iterator[
     host recovers its files."""
     for restart in restarts:
         if host in restart.targets and restart.start_ns > done_ns:
-            back_ns = FOREVER if restart.healed_ns is None else restart.healed_ns
-            yield Harm(host, restart, NEVER, restart.done_ns or restart.start_ns, back_ns)
+            yield Harm(host, restart, NEVER, restart.done_ns or restart.start_ns, restart.over_ns)
 
 
 def _concerned(record: Record, mechanism: Copies, place: Place, effect: Effect) -> bool:
@@ -94,7 +92,7 @@ def hosts_under(
         if effect.acts & acts
         and effect.on_hosts
         and ((effect.done_ns or effect.start_ns) if proved else effect.start_ns - CLOCKS_NS) <= until_ns
-        and (effect.healed_ns is None or effect.healed_ns >= since_ns)
+        and effect.over_ns >= since_ns
         for host in effect.targets
     }
 
@@ -125,10 +123,8 @@ def causes_of_election(record: Record, hosts: set[str], at_ns: int, acked_ns: in
 
 def _touches(record: Record, effect: Effect, hosts: set[str]) -> bool:
     """Return whether a fault hit one of some hosts, or what other hosts of the run send to it by name."""
-    targets, peers = set(effect.targets), set(effect.peers)
+    targets = set(effect.targets)
     if not effect.on_hosts or hosts & targets or not effect.on_links:
         return effect.on_hosts and bool(hosts & targets)
-    # A role was resolved when the fault began, and nobody recorded to whom.
-    role = any(not name[1:].isdecimal() for name in peers - {"all", "hosts", "clients", "targets"})
     known = not record.hosts or bool(targets & set(record.hosts))
-    return known and (role or bool(hosts & peers))
+    return known and (names_role(effect) or bool(hosts & set(effect.peers)))

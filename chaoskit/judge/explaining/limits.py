@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from chaoskit.contract.act import PARTS_CONNECTIONS
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantee import FOREVER, Effect
 from chaoskit.contract.mechanism import Limit, Measure
 from chaoskit.contract.traits import Group
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
@@ -17,7 +17,7 @@ from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
-from chaoskit.judge.explaining.record import FOREVER, NEVER, NONE, Flags, Ints, Record, last_ns
+from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
 
 _NOT_COUNTED = "messages were not recorded one by one"
 
@@ -41,16 +41,15 @@ def _aged(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     age_ns = np.where(cases.message.known, end_ns - written_ns, 0)
     old = age_ns >= mechanism.most
     derived.tell(np.flatnonzero(old), Story())
-    for index, place in enumerate(cases.places):
-        rows = cases.rows_at(index)
+    for place, rows in cases.by_place():
         for effect in record.effects:
             if effect.ahead_ns and _on_holder(record, place, effect):
-                until_ns = end_ns if effect.healed_ns is None else min(end_ns, effect.healed_ns)
+                until_ns = min(end_ns, effect.over_ns)
                 meanwhile_ns = until_ns - written_ns[rows]
                 aged = (meanwhile_ns >= 0) & (meanwhile_ns + effect.ahead_ns >= mechanism.most)
                 held = rows[cases.message.known[rows] & aged]
                 words = f"the clock of {', '.join(effect.targets)} was ahead"
-                derived.tell(held, Story(f"{words} ({effect.kind} at {effect.start_ns / 1e9:.1f} s)", (effect,)))
+                derived.tell(held, Story(f"{words} ({effect.dated})", (effect,)))
     return derived
 
 
@@ -74,9 +73,8 @@ def _waited(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         return derived
     full = np.ones(cases.size, np.bool_)
     for name, rows in lacking(record, cases):
-        for index in np.unique(cases.place_of[rows]).tolist():
-            here = rows[cases.place_of[rows] == index]
-            full[here] &= _waiting(record, cases.places[index], name, cases, here) >= mechanism.most
+        for place, here in cases.by_place(rows):
+            full[here] &= _waiting(record, place, name, cases, here) >= mechanism.most
     derived.tell(np.flatnonzero(full), Story())
     return derived
 
@@ -109,14 +107,16 @@ def _followed(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         return derived
     reached, faults = np.ones(cases.size, np.bool_), dict[int, tuple[Effect, ...]]()
     for name, rows in lacking(record, cases):
-        for index in np.unique(cases.place_of[rows]).tolist():
-            here, place = rows[cases.place_of[rows] == index], cases.places[index]
+        for place, here in cases.by_place(rows):
             count, next_ns = _newer(record, place, name, cases.message.value[here])
             reached[here] &= count >= mechanism.most
             if mechanism.path:
                 _interrupted(record, mechanism, cases, (place, name), here, next_ns, reached, faults)
+    together: dict[tuple[Effect, ...], list[int]] = {}
     for row in np.flatnonzero(reached).tolist():
-        derived.tell(np.array([row]), Story("", faults.get(row, ())))
+        together.setdefault(faults.get(row, ()), []).append(row)
+    for causes, rows_of_them in together.items():
+        derived.tell(np.array(rows_of_them), Story("", causes))
     return derived
 
 
@@ -175,14 +175,11 @@ def _held(record: Record, mechanism: Limit, cases: Cases) -> Derived:
 def _ahead(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     """Return which findings came while a clock of a host that stores the partition was ahead."""
     derived = Derived.nothing(cases.size)
-    for index, place in enumerate(cases.places):
-        rows = cases.rows_at(index)
+    for place, rows in cases.by_place():
         for effect in record.effects:
             if effect.ahead_ns and _on_holder(record, place, effect):
-                over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-                held = (cases.at_ns[rows] >= effect.start_ns) & (cases.at_ns[rows] <= over_ns)
-                words = f"{effect.kind} of {', '.join(effect.targets)} at {effect.start_ns / 1e9:.1f} s"
-                derived.tell(rows[held], Story(words, (effect,)))
+                held = (cases.at_ns[rows] >= effect.start_ns) & (cases.at_ns[rows] <= effect.over_ns)
+                derived.tell(rows[held], Story(effect.aimed, (effect,)))
     return derived
 
 
@@ -192,9 +189,8 @@ def _absent(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     start_ns = np.where(cases.message.known, cases.message.written_ns, cases.since_ns)
     pairs = [("", np.arange(cases.size))] if mechanism.whole_group else list(lacking(record, cases))
     for name, rows in pairs:
-        for index in np.unique(cases.place_of[rows]).tolist():
-            here = rows[cases.place_of[rows] == index]
-            for from_ns, until_ns, faults in _absences(record, links, mechanism, cases.places[index], name):
+        for place, here in cases.by_place(rows):
+            for from_ns, until_ns, faults in _absences(record, links, mechanism, place, name):
                 if until_ns != FOREVER and until_ns - from_ns < mechanism.most:
                     continue
                 held = (start_ns[here] <= until_ns) & (cases.at_ns[here] >= from_ns)

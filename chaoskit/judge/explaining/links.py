@@ -8,11 +8,11 @@ from itertools import pairwise
 
 from chaoskit.base.quantities import MILLISECOND, SECOND
 from chaoskit.contract.act import LATE, Act
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantee import FOREVER, Effect
 from chaoskit.contract.mechanism import Party
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, LOOK_NS, NEVER, Record
+from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
 
 UNAWARE_NS = 10 * SECOND
 """How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut
@@ -87,10 +87,9 @@ def _aware_ns(leader: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
     known_ns = replaced_ns
     for effect in effects:
         unaware = effect.acts & (Act.SILENCES | Act.CUTS | Act.DROPS | Act.BREAKS) and not effect.acts & Act.ENDS
-        over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-        held = effect.start_ns - CLOCKS_NS <= replaced_ns <= over_ns
+        held = effect.start_ns - CLOCKS_NS <= replaced_ns <= effect.over_ns
         if unaware and held and effect.on_hosts and (effect.on_links or leader in effect.targets):
-            known_ns = max(known_ns, over_ns if over_ns == FOREVER else over_ns + UNAWARE_NS)
+            known_ns = max(known_ns, FOREVER if effect.healed_ns is None else effect.healed_ns + UNAWARE_NS)
     return known_ns
 
 
@@ -104,7 +103,7 @@ class Links:
         """Return whether it was recorded who is on a way: who led, or stored, the partition."""
         if Party.LEADER in path:
             return self._record.placements.knows_leader(place)
-        return Party.HOLDERS not in path or bool(self._record.standings(place))
+        return Party.HOLDERS not in path or bool(self._record.placements.standings(place))
 
     def interruptions(  # noqa: PLR0917 - what a way is
         self, path: Sequence[Party], place: Place, producer: str, consumer: str, by: Act, patience_ns: int = 0
@@ -138,7 +137,7 @@ class Links:
         if party is Party.LEADER:
             return reigns(record.placements, place, record.effects)
         if party is Party.HOLDERS:
-            names = {name for standing in record.standings(place) for name in standing.holders}
+            names = {name for standing in record.placements.standings(place) for name in standing.holders}
             return [Site(name, name) for name in sorted(names)]
         return [Site(name, name) for name in record.hosts]
 
@@ -156,13 +155,17 @@ class Links:
             return True
         if not host:
             return "clients" in peers
-        # A role was resolved when the fault began, and nobody recorded to whom.
-        roles = {name for name in peers - {"clients", "hosts", "targets"} if not name[1:].isdecimal()}
-        return "hosts" in peers or bool(roles)
+        return "hosts" in peers or names_role(effect)
 
 
 def _hits(effect: Effect, site: Site) -> bool:
     return site.host in effect.targets if effect.on_hosts else site.name in effect.targets
+
+
+def names_role(effect: Effect) -> bool:
+    """Return whether a fault names a role at the other end of its links: it was resolved when the fault began, and
+    nobody recorded to whom."""
+    return any(not name[1:].isdecimal() for name in {*effect.peers} - {"all", "hosts", "clients", "targets"})
 
 
 def is_brief(effect: Effect, by: Act, patience_ns: int = 0) -> bool:
@@ -173,13 +176,12 @@ def is_brief(effect: Effect, by: Act, patience_ns: int = 0) -> bool:
 
 def _clipped(effect: Effect, sites: Sequence[Site], late: bool) -> Interruption:
     """Return the interruption by a fault while all of some sites were on the way."""
-    over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
     names = " and ".join(site.name or "the clients" for site in sites)
     interrupted = f"the way between {names} was interrupted" if len(sites) > 1 else f"{names} was hit"
     return Interruption(
         max([effect.start_ns - CLOCKS_NS, *(site.from_ns for site in sites)]),
-        min([over_ns, *(site.to_ns for site in sites)]),
+        min([effect.over_ns, *(site.to_ns for site in sites)]),
         effect,
-        f"{interrupted} by {effect.kind} at {effect.start_ns / 1e9:.1f} s",
+        f"{interrupted} by {effect.dated}",
         late,
     )

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.guarantee import FOREVER, Declared, Effect
 from chaoskit.contract.vocabulary import AUDITOR, PRODUCER_SHIFT
-from chaoskit.history.compacting.placements import Placements, Standing
+from chaoskit.contract.workload import PRODUCER
+from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
 
-FOREVER = np.iinfo(np.int64).max
 NEVER = np.iinfo(np.int64).min
 NONE = -1
 
@@ -58,10 +58,7 @@ class Sends:
 
     def rows_of(self, values: Ints) -> Ints:
         """Return the row of each value; `NONE` if it was not sent here."""
-        if not self.value.size:
-            return np.full(values.size, NONE)
-        at = np.minimum(np.searchsorted(self.value, values), self.value.size - 1)
-        return np.where(self.value[at] == values, at, NONE)
+        return find_rows(self.value, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +67,10 @@ class Receipts:
 
     value: Ints
     at_ns: Ints
+
+    def rows_of(self, values: Ints) -> Ints:
+        """Return the row of each value; `NONE` if it was not received."""
+        return find_rows(self.value, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +128,12 @@ class Record:
         self._sends: dict[Place, Sends] = {}
         self._receipts: dict[Place, Mapping[str, Receipts]] = {}
 
-    def standings(self, place: Place) -> list[Standing]:
-        """Return where a partition was stored, in order of time."""
-        return self.placements.standings(place)
-
     def seat(self, client: str) -> str:
         """Return the host on which a client runs; empty if that is none of the lab."""
         role, _, number = client.rpartition("-")
         if not self._seats or not number.isdecimal():
             return ""
-        producers = self._clients_of("producer")
-        turn = int(number) + (0 if role == "producer" else producers)
+        turn = int(number) + (0 if role == PRODUCER else len(self.clients(PRODUCER)))
         return self._seats[turn % len(self._seats)]
 
     def sends(self, place: Place) -> Sends | None:
@@ -153,7 +149,7 @@ class Record:
         if self.history is None:
             return {}
         if place not in self._receipts:
-            self._receipts[place] = _receipts(self.history, place, self._names_by_op)
+            self._receipts[place] = _receipts(self.history, place, self._client_codes, self._client_names)
         return self._receipts[place]
 
     def producer_of(self, place: Place, value: int) -> str:
@@ -181,10 +177,6 @@ class Record:
         names = self._client_names if self.history is not None else []
         return [name for name in dict.fromkeys(names) if name.startswith(role)]
 
-    @property
-    def _names_by_op(self) -> tuple[npt.NDArray[np.int32], Sequence[str]]:
-        return self._client_codes, self._client_names
-
     @cached_property
     def _coded(self) -> pa.DictionaryArray:
         assert self.history is not None
@@ -202,8 +194,13 @@ class Record:
     def _client_names(self) -> list[str]:
         return [name.partition("#")[0] for name in self._coded.dictionary.to_pylist()]
 
-    def _clients_of(self, role: str) -> int:
-        return len(self.clients(role))
+
+def find_rows(ordered: Ints, values: Ints) -> Ints:
+    """Return the row of each value in a sorted array; `NONE` if it is not there."""
+    if not ordered.size:
+        return np.full(values.size, NONE)
+    at = np.minimum(np.searchsorted(ordered, values), ordered.size - 1)
+    return np.where(ordered[at] == values, at, NONE)
 
 
 def last_ns(history: History) -> int:
@@ -235,19 +232,18 @@ def _sends(history: History, place: Place) -> Sends:
 
 
 def _receipts(
-    history: History, place: Place, clients: tuple[npt.NDArray[np.int32], Sequence[str]]
+    history: History, place: Place, codes: npt.NDArray[np.int32], names: Sequence[str]
 ) -> dict[str, Receipts]:
-    codes, names = clients
     messages = history.messages(*place)
     received = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "received"))
     value, at_ns = received["value"].to_numpy(), received["received_ns"].fill_null(NEVER).to_numpy()
     by = codes[received["op"].to_numpy()]
-    found: dict[str, list[Ints]] = {}
+    rows_of: dict[str, list[Ints]] = {}
     for code in np.unique(by).tolist():
         if names[code] != AUDITOR:
-            found.setdefault(names[code], []).append(np.flatnonzero(by == code))
+            rows_of.setdefault(names[code], []).append(np.flatnonzero(by == code))
     receipts = {}
-    for name, parts in found.items():
+    for name, parts in rows_of.items():
         rows = np.concatenate(parts)
         rows = rows[np.lexsort((at_ns[rows], value[rows]))]
         distinct, first = np.unique(value[rows], return_index=True)

@@ -8,14 +8,14 @@ Cost: O(n log n) in messages of the partitions, for each client and fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from chaoskit.contract.act import Messages
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantee import FOREVER, Effect
 from chaoskit.contract.mechanism import Party, Retry, Session, Way
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER, PRODUCER
@@ -24,7 +24,7 @@ from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
-from chaoskit.judge.explaining.record import CLOCKS_NS, FOREVER, NEVER, NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.record import CLOCKS_NS, NEVER, NONE, Flags, Ints, Record
 
 _NOBODY_LED = "nobody recorded who led the partition"
 _DIGESTED = "messages were not recorded one by one, so nobody knows which of them arrived"
@@ -57,7 +57,7 @@ def derive_way(record: Record, mechanism: Way, cases: Cases) -> Derived:
     consumed = Party.CONSUMER in mechanism.path or mechanism.for_consumer
     for message in cases.messages:
         pending = np.zeros(cases.size, np.int64)
-        stories: dict[int, list[Story]] = {}
+        stories: dict[int, tuple[Story, ...]] = {}
         trips = list(_trips(record, cases, message, consumed=consumed))
         for trip in trips:
             pending[trip.rows] += 1
@@ -73,11 +73,18 @@ def derive_way(record: Record, mechanism: Way, cases: Cases) -> Derived:
                 derived.tell(rows[only], story)
                 pending[rows] -= 1
                 for row in rows[~only].tolist():
-                    stories.setdefault(row, []).append(story)
-        complete = [row for row in stories if pending[row] == 0]
-        for row in complete:
-            derived.tell(np.array([row]), _merged(stories[row]))
+                    stories[row] = (*stories.get(row, ()), story)
+        _tell_complete(derived, {row: its_own for row, its_own in stories.items() if pending[row] == 0})
     return derived
+
+
+def _tell_complete(derived: Derived, stories: Mapping[int, tuple[Story, ...]]) -> None:
+    """Tell findings of which every client has a story: those with the same stories at once."""
+    rows_of: dict[tuple[Story, ...], list[int]] = {}
+    for row, its_own in stories.items():
+        rows_of.setdefault(its_own, []).append(row)
+    for its_own, rows in rows_of.items():
+        derived.tell(np.array(rows), _merged(its_own))
 
 
 def derive_retry(record: Record, mechanism: Retry, cases: Cases) -> Derived:
@@ -115,8 +122,7 @@ def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
     start_ns = np.where(cases.since_ns != NEVER, cases.since_ns, cases.message.written_ns)
     start_ns = np.where(start_ns == NEVER, cases.at_ns, np.minimum(start_ns, cases.at_ns))
     clients = _clients(record, mechanism, cases)
-    for index, place in enumerate(cases.places):
-        rows = cases.rows_at(index)
+    for place, rows in cases.by_place():
         if not links.knows(mechanism.path, place):
             derived.doubt(rows, _NOBODY_LED)
             continue
@@ -158,10 +164,8 @@ def _messages_of(links: Links, mechanism: Session, place: Place, client: str) ->
     for effect, site in links.on_messages(mechanism.path, place, client):
         asked = effect.messages
         if asked is not None and (asked.loses or asked.fails or asked.doubles or _late(asked, mechanism.patience_ns)):
-            over_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
-            yield Interruption(
-                effect.start_ns - CLOCKS_NS, over_ns, effect, _words_of(effect, asked, client, site.name)
-            )
+            words = _words_of(effect, asked, client, site.name)
+            yield Interruption(effect.start_ns - CLOCKS_NS, effect.over_ns, effect, words)
 
 
 def _clients(record: Record, mechanism: Session, cases: Cases) -> list[str]:
@@ -184,11 +188,10 @@ def _trips(record: Record, cases: Cases, message: Message, *, consumed: bool) ->
     pairs = lacking(record, cases) if consumed else [("", np.arange(cases.size))]
     for client, concerned in pairs:
         rows = concerned[message.known[concerned]]
-        for index in np.unique(cases.place_of[rows]).tolist():
-            here = rows[cases.place_of[rows] == index]
+        for place, here in cases.by_place(rows):
             for producer in np.unique(producers[here]).tolist():
                 own = here[producers[here] == producer]
-                value, place = message.value[own], cases.places[index]
+                value = message.value[own]
                 ended_ns = _ended_ns(record, place, value, message.acked_ns[own])
                 who = record.producer_of(place, int(value[0])), client
                 yield _Trip(own, place, *who, value, message.written_ns[own], ended_ns)
@@ -220,7 +223,7 @@ def _lost_there(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator
         asked = effect.messages
         if asked is None or not (asked.loses or asked.fails) or (way.names and asked.name not in way.names):
             continue
-        new = _of_messages(effect.start_ns, effect.healed_ns, asked, trip) & ~explained
+        new = _of_messages(effect, asked, trip) & ~explained
         explained |= new
         if new.any():
             yield trip.rows[new], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
@@ -244,29 +247,28 @@ def _answers_lost(links: Links, mechanism: Retry, trip: _Trip) -> Iterator[tuple
         asked = effect.messages
         if asked is None or (mechanism.names and asked.name not in mechanism.names):
             continue
-        if effect.healed_ns is not None and effect.healed_ns - effect.start_ns < mechanism.longer_ns:
+        if effect.over_ns - effect.start_ns < mechanism.longer_ns:
             continue
         again = asked.loses or (asked.answers and asked.fails) or _late(asked, mechanism.patience_ns)
         if not again and not (asked.doubles and not asked.answers):
             continue
-        held = _of_messages(effect.start_ns, effect.healed_ns, asked, trip)
+        held = _of_messages(effect, asked, trip)
         yield trip.rows[held], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
 
 
 def _words_of(effect: Effect, asked: Messages, client: str, host: str) -> str:
     whose = client or "clients"
-    return f"{asked.name} of {whose} at {host}: {effect.kind} at {effect.start_ns / 1e9:.1f} s"
+    return f"{asked.name} of {whose} at {host}: {effect.dated}"
 
 
 def _late(asked: Messages, patience_ns: int) -> bool:
     return asked.late_ns is None or asked.late_ns > max(patience_ns, 0)
 
 
-def _of_messages(start_ns: int, healed_ns: int | None, asked: Messages, trip: _Trip) -> Flags:
+def _of_messages(effect: Effect, asked: Messages, trip: _Trip) -> Flags:
     """Return which messages were in flight at one of the instants at which something was done with a message: no more
     instants than there were such messages at most."""
-    over_ns = FOREVER if healed_ns is None else healed_ns
-    held: Flags = (trip.start_ns <= over_ns) & (trip.end_ns >= start_ns - CLOCKS_NS)
+    held: Flags = (trip.start_ns <= effect.over_ns) & (trip.end_ns >= effect.start_ns - CLOCKS_NS)
     if asked.most is None:
         return held
     chosen = np.zeros_like(held)
@@ -326,9 +328,8 @@ def _passed(record: Record, trip: _Trip) -> _Passed | None:
         receipts = record.receipts(trip.place).get(trip.consumer)
         if receipts is None:
             return _Passed(own[:0], own[:0])
-        at = np.searchsorted(receipts.value, sends.value[own])
-        at = np.minimum(at, max(receipts.value.size - 1, 0))
-        got = receipts.value[at] == sends.value[own] if receipts.value.size else np.zeros(own.size, np.bool_)
+        at = receipts.rows_of(sends.value[own])
+        got = at != NONE
         return _Passed(sends.start_ns[own[got]], receipts.at_ns[at[got]])
     kept = own[sends.acked[own] & ~np.isin(sends.value[own], trip.value)]
     return _Passed(sends.start_ns[kept], sends.end_ns[kept])

@@ -11,8 +11,8 @@ import pytest
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.guarantee import FOREVER
 from chaoskit.judge.explaining.cases import Cases
-from chaoskit.judge.explaining.record import FOREVER
 
 
 @pytest.mark.parametrize(
