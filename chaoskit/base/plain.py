@@ -55,12 +55,12 @@ def _plain(content: Any, shown: Callable[[str], str]) -> Any:
     if isinstance(content, Mapping):
         return {_plain(key, shown): _plain(value, shown) for key, value in content.items()}
     if type(content) in (list, tuple):
-        return type(content)(_plain(each, shown) for each in content)
+        return type(content)(_plain(part, shown) for part in content)
     if is_dataclass(content) and not isinstance(content, type):
-        made = {each.name: _plain(getattr(content, each.name), shown) for each in fields(content) if each.init}
+        made = {part.name: _plain(getattr(content, part.name), shown) for part in fields(content) if part.init}
         return replace(content, **made)
     return content
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()

@@ -67,14 +67,14 @@ class Arrivals:
         than that, and in which nothing came that was due before it; ns since the start of the run."""
         seconds = np.array(sorted(self.oldest), np.int64)
         due = np.array([self.oldest[came_s] for came_s in seconds.tolist()], np.int64)
-        found: list[Span] = []
+        silent: list[Span] = []
         for row in np.flatnonzero((seconds - due) * SECOND > bound_ns).tolist():
             earlier = np.flatnonzero(due[:row] <= due[row])
             since_s = max(int(due[row]), int(seconds[earlier[-1]]) if earlier.size else 0)
             from_ns, until_ns = load.begin_ns + since_s * SECOND, load.begin_ns + int(seconds[row]) * SECOND
             if until_ns - from_ns > bound_ns:
-                found.append((from_ns, min(until_ns, load.end_ns)))
-        return found
+                silent.append((from_ns, min(until_ns, load.end_ns)))
+        return silent
 
     def unanswered(self, load: Load, acked_ns: Sequence[int], bound_ns: int) -> list[Span]:
         """Return the time until the end of the load in which messages waited that never came, if nothing else came any
@@ -96,17 +96,17 @@ class Arrivals:
 
 def by_client(courses: Iterable[tuple[str, Ints]]) -> Mapping[str, Arrivals]:
     """Return the arrivals of each client, whatever its incarnation, given the counts of each portion."""
-    found: dict[str, Arrivals] = {}
+    arrivals: dict[str, Arrivals] = {}
     for client, counts in courses:
-        found.setdefault(client.partition("#")[0], Arrivals()).add(counts)
-    return found
+        arrivals.setdefault(client.partition("#")[0], Arrivals()).add(counts)
+    return arrivals
 
 
 def together(several: Iterable[Arrivals]) -> Arrivals:
     """Return the arrivals of some clients as those of one."""
     whole = Arrivals()
-    for each in several:
-        whole.include(each)
+    for arrivals in several:
+        whole.include(arrivals)
     return whole
 
 
@@ -119,9 +119,9 @@ def undisturbed(
     for fault in faults:
         if fault.delays and (fault.on_hosts or not fault.targets or clients & set(fault.targets)):
             over_ns = span_ns[1] if fault.healed_ns is None else fault.healed_ns + bound_ns
-            left = [part for each in left for part in _without(each, (fault.start_ns, over_ns))]
+            left = [part for span in left for part in _without(span, (fault.start_ns, over_ns))]
     if paused is not None:
-        left = [part for each in left for part in _without(each, paused)]
+        left = [part for span in left for part in _without(span, paused)]
     return any(until_ns - from_ns > bound_ns for from_ns, until_ns in left)
 
 
@@ -130,17 +130,17 @@ def _without(span: Span, other: Span) -> list[Span]:
     return [(from_ns, until_ns) for from_ns, until_ns in parts if until_ns > from_ns]
 
 
-def out_of_order(found: npt.NDArray[np.int64], routes: Ints) -> int:
+def out_of_order(kept: npt.NDArray[np.int64], routes: Ints) -> int:
     """Return how many blocks have a lower position than one of their route that was acknowledged before they were sent.
 
     Args:
-        found: blocks of acknowledged messages that are in the log; see `chaoskit.history.digesting.blocks`.
+        kept: blocks of acknowledged messages that are in the log; see `chaoskit.history.digesting.blocks`.
         routes: the route of each.
     """
     sent, done, lowest, highest = blocks.SENT_FIRST, blocks.DONE_LAST, blocks.LOWEST, blocks.HIGHEST
     count = 0
-    for route in np.unique(routes[found[:, lowest] >= 0]).tolist():
-        own = found[(routes == route) & (found[:, lowest] >= 0)]
+    for route in np.unique(routes[kept[:, lowest] >= 0]).tolist():
+        own = kept[(routes == route) & (kept[:, lowest] >= 0)]
         order = np.argsort(own[:, done], kind="stable")
         reach = np.append(np.int64(-1), np.maximum.accumulate(own[order, highest]))
         before = np.searchsorted(own[order, done], own[:, sent])

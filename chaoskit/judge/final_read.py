@@ -15,7 +15,7 @@ def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool
 
     An imported history may have no final read at all; messages that this leaves open are `unseen`.
     """
-    wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
+    wanted = subject.partitions or [(partition.topic, partition.partition) for partition in history.partitions]
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
@@ -24,15 +24,15 @@ def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool
         for (topic, partition), audit in audits.items()
         if audit is None or not audit.complete
     }
-    found: dict[str, Any] = {"complete": complete, "end_positions": ends, "unread": unread}
+    section: dict[str, Any] = {"complete": complete, "end_positions": ends, "unread": unread}
     if last := {where: text for where, end in ends.items() if end > 0 and (text := subject.describe(end - 1))}:
-        found["last_positions"] = last
-    return found, complete or (subject.imported and not ends)
+        section["last_positions"] = last
+    return section, complete or (subject.imported and not ends)
 
 
 def _unread(audit: Bounds, describe: Callable[[int], str]) -> dict[str, Any]:
     """Return from where to where a partition was not read, also in the system's own notation, if it has one."""
-    told: dict[str, Any] = {"from": audit.reached, "to": audit.end}
+    unread: dict[str, Any] = {"from": audit.reached, "to": audit.end}
     if ends_after := describe(audit.end - 1) if audit.end > 0 else "":
-        told |= {"read_to": describe(audit.reached - 1) if audit.reached else "", "ends_after": ends_after}
-    return told
+        unread |= {"read_to": describe(audit.reached - 1) if audit.reached else "", "ends_after": ends_after}
+    return unread

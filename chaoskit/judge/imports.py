@@ -72,5 +72,5 @@ def _subscribes(history: History) -> bool:
 def _only(findings: pa.Table, name: str, details: tuple[str, ...]) -> bool:
     """Return whether there are findings of an anomaly, and all have one of these details."""
     own = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
-    found = set(own["detail"].cast(pa.string()).unique().to_pylist())
-    return bool(found) and found <= set(details)
+    shown = set(own["detail"].cast(pa.string()).unique().to_pylist())
+    return bool(shown) and shown <= set(details)

@@ -62,6 +62,22 @@ def findings_of(
     return pa.table([columns.get(field.name, pa.nulls(count, field.type)) for field in FINDINGS], FINDINGS)
 
 
+def delivery_findings(
+    log: LogView, anomaly: Anomaly, rows: Ints, details: Sequence[str] = (), **evidence: Ints
+) -> pa.Table:
+    """Report deliveries without positions, rows of `intact`: `op` received the message at `at_ns`."""
+    return findings_of(
+        log.setting,
+        anomaly,
+        details=details,
+        value=log.intact.value[rows],
+        position=np.full(rows.size, NONE),
+        op=log.operations.op[log.intact.operation[rows]],
+        at_ns=log.intact.received_ns[rows],
+        **evidence,
+    )
+
+
 def received_after(view: LogView, anomaly: Anomaly, before: Receives, after: Receives, **more: Any) -> pa.Table:
     """Return findings about receives, each because of another one: `op` is the later one, at `at_ns`; `other_value` and
     `other_op` are of the one before.

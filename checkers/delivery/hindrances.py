@@ -27,8 +27,8 @@ def hindering(setting: Setting, clients: Collection[str], *, direct: bool = Fals
         clients: the clients, by name.
         direct: whether they ask the hosts that store the partition, and depend on no other one.
     """
-    found = [each for each in setting.faults if each.delays and _reaches(each, clients, direct=direct)]
-    return sorted(found, key=lambda each: each.start_ns)
+    chosen = [fault for fault in setting.faults if fault.delays and _reaches(fault, clients, direct=direct)]
+    return sorted(chosen, key=lambda fault: fault.start_ns)
 
 
 def _reaches(fault: FaultWindow, clients: Collection[str], *, direct: bool) -> bool:

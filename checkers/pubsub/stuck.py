@@ -17,7 +17,7 @@ import pyarrow as pa
 from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, integers, is_one_of
 from checkers.arrays.ends import FAIL
-from checkers.arrays.findings import findings_of, merged
+from checkers.arrays.findings import delivery_findings, findings_of, merged
 from checkers.delivery.hindrances import Span, concerned, hindering
 from checkers.delivery.origin import MISROUTED
 from checkers.delivery.stuck import STUCK, asked, silences
@@ -37,13 +37,13 @@ def stuck_cases(part: Part) -> pa.Table:
     log = view.log
     there = log.operations.process[np.concatenate([log.sends.operation, log.receives.operation])]
     faults = hindering(log.setting, concerned(part.operations, log, np.unique(there).tolist()))
-    found = []
+    stuck = []
     for stay in view.single:
         own = log.operations.process[log.receives.operation] == log.operations.process[stay.row]
         spans = [*silences(log.setting, faults, log.receives.received_ns[own], stay.from_ns, stay.until_ns)]
         if spans:
-            found.append(_unread(view, stay, spans))
-    return merged(found)
+            stuck.append(_unread(view, stay, spans))
+    return merged(stuck)
 
 
 def _unread(view: FeedView, stay: Stay, silent: list[Span]) -> pa.Table:
@@ -87,23 +87,15 @@ def over_cases(view: FeedView) -> pa.Table:
     known = log.first_sends[log.intact_values]
     sent_ns = np.append(rows.start_ns[log.sends.operation], NONE)[known]
     process, at_ns = rows.process[log.intact.operation], log.intact.received_ns
-    found = [np.zeros(0, np.int64)]
+    rows_given = [np.zeros(0, np.int64)]
     for over in changes[ended & (rows.end_ns[changes] != NONE)].tolist():
         over_ns = int(rows.end_ns[over]) + log.setting.apart_ns
         until_ns = _until_ns(view, changes[~ended], over)
         own = (process == rows.process[over]) & (sent_ns > over_ns) & (at_ns > over_ns) & (at_ns < until_ns)
-        found.append(np.flatnonzero(own))
-    row = np.unique(np.concatenate(found))
-    return findings_of(
-        log.setting,
-        MISROUTED,
-        details=OVER_DETAILS,
-        value=log.intact.value[row],
-        position=np.full(row.size, NONE),
-        op=rows.op[log.intact.operation[row]],
-        other_op=rows.op[log.sends.operation[known[row]]],
-        at_ns=at_ns[row],
-    )
+        rows_given.append(np.flatnonzero(own))
+    row = np.unique(np.concatenate(rows_given))
+    other_op = rows.op[log.sends.operation[known[row]]]
+    return delivery_findings(log, MISROUTED, row, OVER_DETAILS, other_op=other_op)
 
 
 def _until_ns(view: FeedView, joins: Ints, over: int) -> int:

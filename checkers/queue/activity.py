@@ -17,11 +17,11 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FaultWindow
 from checkers.arrays.columns import NONE, Flags, Ints, first_rows, integers
-from checkers.arrays.findings import findings_of, no_findings
+from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.hindrances import concerned, hindering
 from checkers.delivery.stuck import STUCK, asked, silences
-from checkers.queue.view import MS, QueueView, delivery_findings
+from checkers.queue.view import MS, QueueView
 from checkers.subscription.subscriptions import TWO_ACTIVE
 
 
@@ -48,7 +48,7 @@ def active_cases(view: QueueView) -> pa.Table:
     holder = np.searchsorted(until_ns, until_ns[later - 1])
     others = first[proper[holder]]
     return delivery_findings(
-        view,
+        view.log,
         TWO_ACTIVE,
         first[proper[later]],
         other_value=log.intact.value[others],

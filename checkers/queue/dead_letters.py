@@ -16,7 +16,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly, Gone
 from checkers.arrays.columns import NONE, Flags, Ints, distinct
 from checkers.arrays.ends import OK
-from checkers.arrays.findings import findings_of, no_findings
+from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.queue.fates import DROPPED_DETAILS, fates
 from checkers.queue.view import (
@@ -28,7 +28,6 @@ from checkers.queue.view import (
     REJECTED,
     DeadLetters,
     QueueView,
-    delivery_findings,
 )
 from checkers.subscription.subscriptions import ACK_NS
 
@@ -171,7 +170,7 @@ def twice_cases(view: QueueView) -> pa.Table:
         return no_findings()
     rows = np.flatnonzero(~view.first & view.unmarked)
     since_ns = view.received_ns[view.log.intact_values[rows]]
-    return delivery_findings(view, DEAD_LETTER_TWICE, rows, since_ns=since_ns)
+    return delivery_findings(view.log, DEAD_LETTER_TWICE, rows, since_ns=since_ns)
 
 
 EXPIRED_EARLY = Anomaly(

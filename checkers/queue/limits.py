@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, integers, run_starts
-from checkers.arrays.findings import findings_of, no_findings
+from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.loss import send_evidence
-from checkers.queue.view import NACKED, QueueView, delivery_findings
+from checkers.queue.view import NACKED, QueueView
 from checkers.subscription.subscriptions import ACK_NS
 
 UNROUTABLE_CONFIRMED = Anomaly(
@@ -101,7 +101,7 @@ def exceeded_cases(view: QueueView) -> pa.Table:
     nack = final[log.intact_values[rows]]
     late = log.intact.received_ns[rows] >= until_ns[nack] + ACK_NS
     other_op = log.operations.op[operation[nack[late]]]
-    return delivery_findings(view, DELIVERY_LIMIT_EXCEEDED, rows[late], other_op=other_op)
+    return delivery_findings(view.log, DELIVERY_LIMIT_EXCEEDED, rows[late], other_op=other_op)
 
 
 def _waiting(view: QueueView, at_ns: int) -> int:

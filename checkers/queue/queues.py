@@ -16,7 +16,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked
-from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.arrays.findings import delivery_findings, findings_of, merged, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.copies import DUPLICATE
 from checkers.delivery.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
@@ -63,7 +63,7 @@ from checkers.queue.times import (
     expired_late_cases,
     inversion_cases,
 )
-from checkers.queue.view import ACKED, QueueView, delivery_findings
+from checkers.queue.view import ACKED, QueueView
 from checkers.subscription.subscriptions import (
     ACK_NS,
     FIFO_VIOLATION,
@@ -158,8 +158,8 @@ def _vanished(view: QueueView, values: Ints, doubt: Ints) -> pa.Table:
     sure, unsure = values[doubt == NONE], doubt != NONE
     return merged(
         [
-            delivery_findings(view, UNACKED_VANISHED, last[sure], VANISHED_DETAILS),
-            delivery_findings(view, UNSEEN, last[values[unsure]], UNSEEN_DETAILS, detail=doubt[unsure] + 1),
+            delivery_findings(view.log, UNACKED_VANISHED, last[sure], VANISHED_DETAILS),
+            delivery_findings(view.log, UNSEEN, last[values[unsure]], UNSEEN_DETAILS, detail=doubt[unsure] + 1),
         ]
     )
 
@@ -207,7 +207,7 @@ def duplicate_cases(view: QueueView) -> pa.Table:
     rows, first = np.unique(rows[late], return_index=True)
     chosen = np.flatnonzero(late)[first]
     detail = (chosen < dead.size).astype(np.int64)
-    found = delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail, since_ns=since_ns[chosen])
+    found = delivery_findings(view.log, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail, since_ns=since_ns[chosen])
     return merged([found, _dead_although_acked(view)])
 
 
@@ -239,7 +239,7 @@ def unflagged_cases(view: QueueView) -> pa.Table:
         return no_findings()
     rows = np.flatnonzero(~view.first & view.unmarked)
     since_ns = view.received_ns[view.log.intact_values[rows]]
-    return delivery_findings(view, REDELIVERY_FLAG_MISSING, rows, since_ns=since_ns)
+    return delivery_findings(view.log, REDELIVERY_FLAG_MISSING, rows, since_ns=since_ns)
 
 
 def order_cases(view: QueueView) -> pa.Table:
@@ -252,7 +252,7 @@ def order_cases(view: QueueView) -> pa.Table:
     if view.unordered:
         return no_findings()
     late, later = overtaken(view.log, np.flatnonzero(view.first & view.unmarked))
-    return delivery_findings(view, FIFO_VIOLATION, late, other_value=view.log.intact.value[later])
+    return delivery_findings(view.log, FIFO_VIOLATION, late, other_value=view.log.intact.value[later])
 
 
 def strange_cases(view: QueueView) -> pa.Table:

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, integers, marked, run_starts
-from checkers.arrays.findings import no_findings
+from checkers.arrays.findings import delivery_findings, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.arrays.rows import INTACT
-from checkers.queue.view import MS, QueueView, delivery_findings
+from checkers.queue.view import MS, QueueView
 from checkers.subscription.subscriptions import ACK_NS
 
 EXPIRED_LATE = Anomaly(
@@ -40,7 +40,7 @@ def expired_late_cases(view: QueueView) -> pa.Table:
     until_ns = stored_ns + (lives + view.declared.get("delay", 0)) * MS + ACK_NS
     probes = marked(log.values.size, log.sent_values[log.operations.audits[log.sends.operation]])[log.intact_values]
     late = (stored_ns != NONE) & ~probes & (pushed_after_ns(view) >= until_ns)
-    return delivery_findings(view, EXPIRED_LATE, np.flatnonzero(late & view.first & view.unmarked))
+    return delivery_findings(view.log, EXPIRED_LATE, np.flatnonzero(late & view.first & view.unmarked))
 
 
 DELIVERED_EARLY = Anomaly(
@@ -58,7 +58,7 @@ def delivered_early_cases(view: QueueView) -> pa.Table:
         return no_findings()
     sent_ns = view.sent_ns[view.log.intact_values]
     early = (sent_ns != NONE) & (view.log.intact.received_ns < sent_ns + (delay - 1) * MS)
-    return delivery_findings(view, DELIVERED_EARLY, np.flatnonzero(early))
+    return delivery_findings(view.log, DELIVERED_EARLY, np.flatnonzero(early))
 
 
 PRIORITY_INVERSION = Anomaly(
@@ -97,7 +97,7 @@ def inversion_cases(view: QueueView) -> pa.Table:
         others.append(rows[higher[np.searchsorted(latest_ns, latest_ns[count[waited] - 1])]])
     other = np.concatenate(others)
     return delivery_findings(
-        view,
+        view.log,
         PRIORITY_INVERSION,
         np.concatenate(inverted),
         other_value=log.intact.value[other],

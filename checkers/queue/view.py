@@ -15,12 +15,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
 from chaoskit.contract.vocabulary import DEAD_LETTER_REASONS, KINDS, OTHER_QUEUE, Drained
 from checkers.arrays.columns import NONE, Flags, Ints, changes, codes, integers, is_one_of, marked, places_in
 from checkers.arrays.ends import FAIL, OK
-from checkers.arrays.findings import findings_of
 from checkers.arrays.rows import INTACT, Rows
 from checkers.arrays.view import LogView
 from checkers.delivery.sessions import Sessions
@@ -355,20 +353,3 @@ class QueueView:
         first_ns = np.full(self.log.values.size, _NEVER)
         np.minimum.at(first_ns, values, at_ns)
         return np.where(first_ns == _NEVER, NONE, first_ns)
-
-
-def delivery_findings(
-    view: QueueView, anomaly: Anomaly, rows: Ints, details: tuple[str, ...] = (), **evidence: Ints
-) -> pa.Table:
-    """Report deliveries, rows of `intact`: `op` received the message at `at_ns`."""
-    log = view.log
-    return findings_of(
-        log.setting,
-        anomaly,
-        details=details,
-        value=log.intact.value[rows],
-        position=np.full(rows.size, NONE),
-        op=log.operations.op[log.intact.operation[rows]],
-        at_ns=log.intact.received_ns[rows],
-        **evidence,
-    )

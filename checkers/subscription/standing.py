@@ -49,8 +49,8 @@ def standing_cases(
     subscribed = np.setdiff1d(view.operations.process[is_one_of(operations["f"], ["subscribe"])], others)
     may_hinder = np.concatenate([members, subscribed]).tolist()
     faults = hindering(view.setting, concerned(operations, view, may_hinder))
-    found = stuck_cases(view, operations, ownerships, members, faults)
-    return found if found.num_rows else abandoned_cases(view, operations, ownerships, others, faults)
+    stuck = stuck_cases(view, operations, ownerships, members, faults)
+    return stuck if stuck.num_rows else abandoned_cases(view, operations, ownerships, others, faults)
 
 
 def stuck_cases(

@@ -65,13 +65,13 @@ def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     key = "lease" if lease_ns == declared.options.lease else "producer.liveliness_lease"
     lease = f"{key}: {format_duration(lease_ns)}"
     why = f"{lease}: a writer that is not heard for so long counts as not alive"
-    found = [Session(why=why, path=_WAY, by=_SILENT, longer_ns=lease_ns, after_ns=lease_ns, group=True)]
+    mechanisms = [Session(why=why, path=_WAY, by=_SILENT, longer_ns=lease_ns, after_ns=lease_ns, group=True)]
     if any(side.qos == "best-effort" for _, side in _sides(declared)):
         shortly = "a best-effort reader is heard only when its participant says that it is alive, shortly before that"
         why = f"{lease}: {shortly}; a writer that has given it up sends it nothing"
         longer_ns = min(_ASSERTED_NS, lease_ns // 5)
-        found.append(Session(why=why, path=_WAY, by=_SILENT, longer_ns=longer_ns, after_ns=lease_ns, group=True))
-    return found
+        mechanisms.append(Session(why=why, path=_WAY, by=_SILENT, longer_ns=longer_ns, after_ns=lease_ns, group=True))
+    return mechanisms
 
 
 def _owner_ended(declared: Declared) -> Sequence[Mechanism]:

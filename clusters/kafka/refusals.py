@@ -104,8 +104,8 @@ def refused(settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], obj
         except (KafkaException, TypeError, ValueError) as error:
             cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
             named = _NAMED.search(cause)
-            told = (named[1], ALIASES.get(named[1], "")) if named else ()
-            name = next((each for each in told if each in settings), "")
+            names = (named[1], ALIASES.get(named[1], "")) if named else ()
+            name = next((known for known in names if known in settings), "")
             settings.pop(name, None)
             yield name, cause
             if not name:

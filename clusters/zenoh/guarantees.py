@@ -88,19 +88,19 @@ def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     path = _way(declared)
     ended = "who is behind a router or a peer that ended, or was stopped, counts as gone"
     lease = f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
-    found: list[Mechanism] = [
+    mechanisms: list[Mechanism] = [
         Session(why=ended, path=path, by=Act.ENDS | Act.STOPS, after_ns=lease_ns, group=True),
         Session(why=lease, path=path, by=_SILENT, longer_ns=lease_ns, after_ns=lease_ns, group=True),
     ]
     if declared.options.mode == "router":
-        found.append(Session(why=ended, path=(Party.BROKERS,), by=Act.SILENCES, after_ns=lease_ns, group=True))
+        mechanisms.append(Session(why=ended, path=(Party.BROKERS,), by=Act.SILENCES, after_ns=lease_ns, group=True))
     if blocks:
         waits_ns = int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * MICROSECOND
         why = (
             "congestion: block: a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
         )
-        found.append(Session(why=why, path=path, by=_SILENT, longer_ns=waits_ns, after_ns=lease_ns, group=True))
-    return found
+        mechanisms.append(Session(why=why, path=path, by=_SILENT, longer_ns=waits_ns, after_ns=lease_ns, group=True))
+    return mechanisms
 
 
 _SILENT = PARTS_CONNECTIONS | Act.DROPS

@@ -31,7 +31,7 @@ def committed(known: Ints, records: Records, session: Ints) -> tuple[Ints, int]:
     kind = records["kind"]
     at = np.flatnonzero((kind == OBSERVED) & (records["code"] == KINDS.index("committed")))
     starts, ends = _by_op(records, kind == INVOKE), _by_op(records, (kind == COMPLETE) & (records["code"] == OK))
-    found = {tuple(row[_SAME].tolist()): row[len(_SAME) :].tolist() for row in known}
+    by_second = {tuple(row[_SAME].tolist()): row[len(_SAME) :].tolist() for row in known}
     back = 0
     for row in at.tolist():  # one for each partition and second
         op, position = int(records["op"][row]), int(records["position"][row])
@@ -39,11 +39,11 @@ def committed(known: Ints, records: Records, session: Ints) -> tuple[Ints, int]:
             continue
         place = int(records["name"][row]), int(records["partition"][row]), int(records["key"][row]), int(session[row])
         start_ns, end_ns = int(records["start_ns"][starts[op]]), int(records["end_ns"][ends[op]])
-        before = found.setdefault(place, [start_ns, position, end_ns, position])
+        before = by_second.setdefault(place, [start_ns, position, end_ns, position])
         back += position < before[3]
         if position > before[3]:
             before[2:] = end_ns, position
-    rows = [[*place, *told] for place, told in found.items()]
+    rows = [[*place, *told] for place, told in by_second.items()]
     return np.array(rows, np.int64).reshape(-1, WIDTH), back
 
 
