@@ -17,6 +17,7 @@ from chaoskit.contract.act import Act
 from chaoskit.contract.anomaly import CRASHED, About, Anomaly
 from chaoskit.contract.guarantee import Allowance, Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies, system
+from chaoskit.contract.mechanism import Session
 from chaoskit.contract.traits import Group
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
@@ -99,11 +100,14 @@ def applies(rule: Rule, declared: Declared, effects: Sequence[Effect], *, counte
     """Why a rule may explain something of its first anomaly under some faults; empty if it explains nothing."""
     numbered = sorted(effects, key=lambda each: each.start_ns)
     anomaly = anomalies()[rule.allows[0]]
-    cases = _cases(anomaly, PLACE)
     holders = _hosts(declared) if anomaly is CRASHED else _holders(declared)
     for mechanism in rule.mechanisms(declared):
+        process = mechanism.process if isinstance(mechanism, Session) else ""
+        place = (f"{process}@n1", 0) if process else PLACE
+        cases = _cases(anomaly, place)
         for placements in _placements(declared, numbered, holders):
-            record = PaperRecord(declared, numbered, placements, None, _hosts(declared))
+            placed = placements.with_fixed({place: holders}) if process else placements
+            record = PaperRecord(declared, numbered, placed, None, _hosts(declared))
             derived = derive(record, mechanism, cases)
             if (derived.story_of != NONE).any() or (counted and derived.open.any()):
                 return mechanism.why

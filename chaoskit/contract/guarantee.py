@@ -19,6 +19,7 @@ from chaoskit.history.format.audits import Place
 
 if TYPE_CHECKING:
     from chaoskit.contract.mechanism import Mechanism
+    from chaoskit.contract.setting import Setting
 
 Trait = TypeVar("Trait")
 
@@ -196,8 +197,10 @@ class Guarantees:
         rules: in the order in which they are tried.
         promises: by anomaly, the reason why it must not occur if no rule allows it.
         apart: anomalies that never follow from others in this system: `implies` does not extend to them.
+        settings: those of the running system that rules depend on, so that a run is judged by what was in effect.
     """
 
     rules: Sequence[Rule]
     promises: Callable[[Declared], Mapping[str, str]]
     apart: frozenset[str] = frozenset()
+    settings: Sequence[Setting] = ()

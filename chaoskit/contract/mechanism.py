@@ -167,6 +167,7 @@ class Session:
         longer_ns: how long an interruption must have lasted.
         after_ns: how long after an interruption it may show.
         group: whether the interruption of any client concerns all: what one held goes to another.
+        process: for what a process of the cluster did by itself: which one; empty: any.
     """
 
     why: str
@@ -176,6 +177,7 @@ class Session:
     longer_ns: int = 0
     after_ns: int = 0
     group: bool = False
+    process: str = ""
 
 
 class Measure(Enum):

@@ -32,6 +32,11 @@ def place_of(crash: Mapping[str, Any]) -> Place:
     return f"{crash['service']}@{crash['host']}", 0
 
 
+def process_of(place: Place) -> str:
+    """Return the service that crashed, given the place of its crash."""
+    return place[0].partition("@")[0]
+
+
 def hosts_of(crash: Mapping[str, Any]) -> list[str]:
     """Return the hosts on which a fault may have caused a crash."""
     return [crash["host"], *crash["needs"]]

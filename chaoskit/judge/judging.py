@@ -211,6 +211,7 @@ def _problems(subject: Subject, folder: Path, history: History, load: Mapping[st
     """Return what makes a run prove too little, besides its faults and its final read."""
     return (
         *not_made(load),
+        *subject.settings_in_doubt,
         *subject.liveness.get("problems", ()),
         *unguarded(history),
         *not_replayed(history, subject.plan.declared if subject.plan else None),

@@ -7,7 +7,7 @@ A chaoskit run declares a cluster, whose guarantees determine what is allowed. A
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.effects import effects, exits
 from chaoskit.judge.explaining.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.explaining.record import Digest, Record
+from chaoskit.judge.in_effect import in_effect, read_reported
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
 from chaoskit.scenario.model import parse_scenario
@@ -51,6 +52,7 @@ class Subject:
         liveness: content of recovery.json.
         bounds: bounds of times, by measure.
         origin: what an imported history came from, such as `jepsen`; empty if that is not known.
+        settings_in_doubt: what is in doubt of the settings in effect, as sentences.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Subject:
     liveness: Mapping[str, Any] = field(default_factory=lambda: {"recovered": None})
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     origin: str = ""
+    settings_in_doubt: Sequence[str] = ()
 
     @property
     def imported(self) -> bool:
@@ -197,6 +200,7 @@ def read_subject(folder: Path) -> Subject:
         return Subject(scenario.name, scenario.seed, numbers(expect), bounds=bounds(expect), origin=origin)
     plan = make_plan(parse_scenario(content, source), source, recorded=True)
     declared = plan.scenario
+    plan, settings_in_doubt = _in_effect(plan, folder)
     return Subject(
         declared.name,
         plan.seed,
@@ -205,4 +209,14 @@ def read_subject(folder: Path) -> Subject:
         plan,
         read_recovery(folder),
         bounds(declared.expect),
+        settings_in_doubt=settings_in_doubt,
     )
+
+
+def _in_effect(plan: Plan, folder: Path) -> tuple[Plan, Sequence[str]]:
+    """Return a plan with the settings that were in effect, and what of them is in doubt."""
+    reported = read_reported(folder)
+    if reported is None:
+        return plan, ()
+    options, doubts = in_effect(plan.system_options, plan.system.guarantees.settings, reported)
+    return replace(plan, system_options=options, declared=replace(plan.declared, options=options)), doubts

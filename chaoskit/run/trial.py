@@ -121,12 +121,14 @@ class Trial:
         self._deployment.sync()
 
     def _report_settings(self) -> None:
-        """Keep the settings in effect; a run is judged without them, too."""
+        """Keep the settings in effect; if nobody reports them, the verdict says so."""
         if reporting := optional(self._service, Reporting):
+            settings: Mapping[str, Mapping[str, Any]] = {}
             try:
-                store.write_json(self._folder / store.EFFECTIVE, reporting.settings_in_effect())
+                settings = reporting.settings_in_effect()
             except ServiceError as error:
                 self._watcher.on(Problem(str(error)))
+            store.write_json(self._folder / store.EFFECTIVE, settings)
 
     def _with_cluster(self) -> None:
         with crew_of(self._plan, self._folder) as crew:

@@ -11,6 +11,7 @@ from chaoskit.contract.traits import Recovers
 from clusters.bookkeeper import artifacts
 from clusters.common.supervision import RUNS
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, kept
+from clusters.storage.settings import STORAGE_SETTINGS
 
 _APART = frozenset(
     {
@@ -113,4 +114,4 @@ def promises(declared: Declared) -> Mapping[str, str]:
     return {**_PROMISED, **dict.fromkeys(_KEPT, kept(declared)), "corrupt": digest}
 
 
-GUARANTEES = Guarantees(RULES, promises, _APART)
+GUARANTEES = Guarantees(RULES, promises, _APART, STORAGE_SETTINGS)

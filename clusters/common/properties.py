@@ -21,11 +21,6 @@ def setting(config: Mapping[str, Scalar], name: str, default: Any) -> Any:
     return default if value is None else value
 
 
-def is_true(value: Any) -> bool:
-    """Return whether a setting, as a YAML value or as text, is true."""
-    return str(value).lower() in ("true", "yes")
-
-
 def text(value: Any) -> str:
     """Return a setting's value in the syntax of these files."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -24,9 +24,17 @@ from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE
 from clusters.kafka.effective import Reporter
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.probe import PartitionState, features
+from clusters.kafka.retention import RETENTION_UNITS_MS
 from clusters.kafka.roles import holders
 from clusters.kafka.service import KafkaService
-from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, TRANSACTION_VERSION, KafkaOptions
+from clusters.kafka.settings import (
+    ELIGIBLE_LEADERS,
+    FEATURES_SINCE,
+    OF_BROKERS,
+    OF_TOPICS,
+    TRANSACTION_VERSION,
+    KafkaOptions,
+)
 from clusters.kafka.topics import delete_topics
 from clusters.kafka.witnesses import Witnesses
 
@@ -34,10 +42,11 @@ _KEY = "cluster.attach"
 _SECRET = (
     "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",
 )  # fmt: skip
-_OBSERVED = (
-    "log.cleanup.policy", "log.flush.interval.messages", "log.retention.bytes", "log.retention.hours",
-    "log.retention.minutes", "log.retention.ms", "min.insync.replicas", "unclean.leader.election.enable",
-)  # fmt: skip
+_OBSERVED = {
+    *(setting.name for setting in OF_BROKERS),
+    *(setting.inherits.name for setting in OF_TOPICS if setting.inherits is not None),
+    *RETENTION_UNITS_MS,
+}
 """The brokers' settings that guarantees depend on."""
 
 _FEATURES = (ELIGIBLE_LEADERS, TRANSACTION_VERSION)

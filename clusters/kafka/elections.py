@@ -10,10 +10,16 @@ from collections.abc import Sequence
 
 from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS, Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Elects, Mechanism
-from clusters.common.properties import is_true, setting
 from clusters.kafka import artifacts
 from clusters.kafka.sending import required
-from clusters.kafka.settings import ELIGIBLE_LEADERS, KafkaOptions, flushes_each_message, lag_ns, min_insync
+from clusters.kafka.settings import (
+    ELIGIBLE_LEADERS,
+    UNCLEAN,
+    KafkaOptions,
+    flushes_each_message,
+    lag_ns,
+    min_insync,
+)
 from clusters.kafka.storing import LOSES
 
 _DEFAULT_SINCE = (4, 1)
@@ -35,8 +41,7 @@ def eligible_leaders(options: KafkaOptions) -> bool:
 def unclean(options: KafkaOptions) -> bool:
     """Return whether a replica outside the in-sync set may lead; KRaft ignores the setting before Kafka 3.9, which
     clusters with ZooKeeper do not."""
-    broker = setting(options.config, "unclean.leader.election.enable", False)
-    asked = is_true(setting(options.topic, "unclean.leader.election.enable", broker))
+    asked = UNCLEAN.is_on(options)
     return asked and (options.in_zookeeper or artifacts.parse_version(options.version) >= _UNCLEAN_SINCE)
 
 

@@ -8,7 +8,7 @@ from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Mechanism, Retry
-from clusters.common.properties import is_true
+from chaoskit.contract.setting import is_true
 from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.sending import PRODUCE
 from clusters.kafka.settings import KafkaOptions

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism
+from chaoskit.contract.setting import is_true
 from chaoskit.contract.traits import Resends
 from clusters.common.cycles import CYCLES
-from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
 from clusters.kafka.client_settings import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
@@ -23,7 +23,7 @@ from clusters.kafka.given_up import GIVEN_UP
 from clusters.kafka.late_ends import LATE_END
 from clusters.kafka.retention import RETENTION_RULES
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
-from clusters.kafka.settings import lag_ns
+from clusters.kafka.settings import SETTINGS, lag_ns
 from clusters.kafka.storing import DISKS_LOST, STORING_RULES
 from clusters.kafka.zookeeper_guarantees import ZOOKEEPER_RULES
 
@@ -213,4 +213,4 @@ def promises(declared: Declared) -> Mapping[str, str]:
     }  # fmt: skip
 
 
-GUARANTEES = Guarantees(RULES, promises)
+GUARANTEES = Guarantees(RULES, promises, settings=SETTINGS)

@@ -14,36 +14,36 @@ from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Limit, Measure, Mechanism
 from chaoskit.contract.traits import Group, Paced
-from clusters.common.properties import setting
-from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.settings import CLEANUP, OFFSETS_MINUTES, RETENTION_BYTES, RETENTION_MS, KafkaOptions
 
-_BROKER_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
-_DEFAULT_MS = 7 * 24 * 3_600_000
-_OFFSETS_MINUTES = 7 * 24 * 60
+RETENTION_UNITS_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
+"""The brokers' settings for `retention.ms`, and their units, ms; the first that is set counts."""
+
 _ENVELOPE = 256
 """Bytes that Kafka stores at most with a message that is alone in its batch."""
 
 
 def compacts(options: KafkaOptions) -> bool:
     """Return whether the workload's topics are compacted."""
-    broker = setting(options.config, "log.cleanup.policy", "delete")
-    return "compact" in str(setting(options.topic, "cleanup.policy", broker))
+    return "compact" in str(CLEANUP.of(options))
 
 
 def retention_ns(options: KafkaOptions) -> int | None:
     """Return after what time messages are deleted; None: never."""
-    given = {name: setting(options.config, name, None) for name in _BROKER_MS}
-    broker = next(
-        (int(given[name]) * unit for name, unit in _BROKER_MS.items() if given[name] is not None), _DEFAULT_MS
+    own = RETENTION_MS.declared(options)
+    of_brokers = (
+        int(value) * unit
+        for name, unit in RETENTION_UNITS_MS.items()
+        if (value := options.config.get(name)) is not None
     )
-    milliseconds = int(setting(options.topic, "retention.ms", broker))
+    milliseconds = next(of_brokers, int(RETENTION_MS.default)) if own is None else int(own)
     return None if milliseconds < 0 else milliseconds * MILLISECOND
 
 
 def deletes(declared: Declared) -> Sequence[Mechanism]:
     """Return how messages may be deleted during the run; nothing if they may not."""
     options: KafkaOptions = declared.options
-    size = int(setting(options.topic, "retention.bytes", setting(options.config, "log.retention.bytes", -1)))
+    size = RETENTION_BYTES.number_of(options)
     if 0 <= size < _most_bytes(declared):
         why = f"retention.bytes={size}: the oldest segments are deleted beyond this size"
         return (Limit(why=why, measure=Measure.SHOWN),)
@@ -58,7 +58,7 @@ def _offsets_expire(declared: Declared) -> Sequence[Mechanism]:
     """Return how the committed offsets of a group may be deleted: while somebody is a member, they are kept."""
     if declared.get(Group) is None:
         return ()
-    minutes = int(setting(declared.options.config, "offsets.retention.minutes", _OFFSETS_MINUTES))
+    minutes = OFFSETS_MINUTES.number_of(declared.options)
     why = f"offsets.retention.minutes={minutes}: the committed offsets of a group without members are deleted then"
     return (Limit(why=why, measure=Measure.ABSENT, most=minutes * MINUTE, whole_group=True),)
 

@@ -8,7 +8,7 @@ from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism, Party, Required, Retry, Way
-from clusters.common.properties import is_true
+from chaoskit.contract.setting import is_true
 from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.settings import lag_ns
 

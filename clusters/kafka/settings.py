@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import MILLISECOND, Size
+from chaoskit.contract.setting import Setting
 from chaoskit.contract.wire import Wire
 from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
-from clusters.common.properties import Scalar, properties, setting
+from clusters.common.properties import Scalar, properties
 from clusters.kafka import wire
 from clusters.kafka.security import Security, listener, listener_properties, protocols
 from clusters.kafka.zookeeper import ZooKeeper
@@ -38,8 +39,37 @@ DATA_FILES = {
 """Types of files in a log directory, as shell patterns."""
 
 
-_LAG_MS = 30_000
-"""Default of `replica.lag.time.max.ms`."""
+_BROKER, _TOPIC = "broker", "topic"
+_NEVER = 2**63 - 1
+
+
+def _of_topics(name: str, default: Any, of_brokers: str) -> Setting:
+    """Return a setting of topics that brokers have under another name."""
+    return Setting(name, default, (_TOPIC,), _TOPIC, inherits=Setting(of_brokers, default, reporter=_BROKER))
+
+
+FLUSH = _of_topics("flush.messages", _NEVER, "log.flush.interval.messages")
+MIN_INSYNC = _of_topics("min.insync.replicas", 1, "min.insync.replicas")
+UNCLEAN = _of_topics("unclean.leader.election.enable", False, "unclean.leader.election.enable")
+CLEANUP = _of_topics("cleanup.policy", "delete", "log.cleanup.policy")
+RETENTION_BYTES = _of_topics("retention.bytes", -1, "log.retention.bytes")
+RETENTION_MS = Setting("retention.ms", 7 * 24 * 3_600_000, (_TOPIC,), _TOPIC)
+"""Brokers have three settings for it; see `clusters.kafka.retention`."""
+
+OF_TOPICS = (FLUSH, MIN_INSYNC, UNCLEAN, CLEANUP, RETENTION_BYTES, RETENTION_MS)
+
+INTERNAL_FLUSH = Setting("log.flush.interval.messages", _NEVER, reporter=_BROKER)
+"""Of topics for which nobody sets `flush.messages`, such as Kafka's own."""
+
+LAG_MS = Setting("replica.lag.time.max.ms", 30_000, reporter=_BROKER)
+OFFSETS_MINUTES = Setting("offsets.retention.minutes", 7 * 24 * 60, reporter=_BROKER)
+OF_BROKERS = (INTERNAL_FLUSH, LAG_MS, OFFSETS_MINUTES)
+
+FORCE_SYNC = Setting("forceSync", "yes", ("zookeeper", "config"))
+"""ZooKeeper does not report it."""
+
+SETTINGS = (*OF_TOPICS, *OF_BROKERS, FORCE_SYNC)
+"""The settings from which Kafka's guarantees follow."""
 
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 """Feature of KIP-966."""
@@ -153,19 +183,20 @@ def heap_of(options: KafkaOptions) -> int:
 
 def flushes_each_message(options: KafkaOptions) -> bool:
     """Return whether every message is fsynced before it is acknowledged."""
-    broker = setting(options.config, "log.flush.interval.messages", 0)
-    return str(setting(options.topic, "flush.messages", broker)) == "1"
+    return FLUSH.number_of(options) == 1
 
 
 def lag_ns(options: KafkaOptions) -> int:
-    """Return for how long a replica may not have caught up and still be in sync, ns."""
-    return int(setting(options.config, "replica.lag.time.max.ms", _LAG_MS)) * MILLISECOND
+    """Return for how long a replica may not have caught up and still be in sync, ns.
+
+    Leaders look for such replicas each half of `replica.lag.time.max.ms` (`ReplicaManager`, isr-expiration).
+    """
+    return LAG_MS.number_of(options) * MILLISECOND * 3 // 2
 
 
 def min_insync(options: KafkaOptions) -> int:
-    """Return min.insync.replicas of the workload's topics; Kafka's default is 1."""
-    broker = setting(options.config, "min.insync.replicas", 1)
-    return int(setting(options.topic, "min.insync.replicas", broker))
+    """Return min.insync.replicas of the workload's topics."""
+    return MIN_INSYNC.number_of(options)
 
 
 def broker_count(options: KafkaOptions, hosts: int) -> int:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Elects, Mechanism, Required
-from clusters.common.properties import setting
 from clusters.kafka.sending import required
-from clusters.kafka.settings import KafkaOptions, flushes_each_message, lag_ns, min_insync
+from clusters.kafka.settings import INTERNAL_FLUSH, KafkaOptions, flushes_each_message, lag_ns, min_insync
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
 """Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
@@ -45,7 +44,7 @@ def files_changed(declared: Declared) -> Sequence[Mechanism]:
 
 def _internal_os_flush(declared: Declared) -> Sequence[Mechanism]:
     options: KafkaOptions = declared.options
-    if str(setting(options.config, "log.flush.interval.messages", 0)) == "1":
+    if INTERNAL_FLUSH.number_of(options) == 1:
         return ()
     why = (
         "log.flush.interval.messages is not 1 on brokers: the topic of committed offsets has the brokers' flush "

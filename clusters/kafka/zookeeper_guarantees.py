@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Mechanism
-from clusters.common.properties import setting
-from clusters.kafka.settings import zookeepers
+from clusters.kafka.settings import FORCE_SYNC, zookeepers
 
 SYNCED_NS = 10 * SECOND
 """A server that is back has the state of the leader after this time: `syncLimit`, 5 ticks of 2 s."""
@@ -22,7 +21,7 @@ _AS_BEFORE = "a partition may have the leader and the in-sync replicas of before
 
 
 def _not_forced(declared: Declared) -> Sequence[Mechanism]:
-    forced = str(setting(declared.options.zookeeper.config, "forceSync", "yes")).lower() not in ("no", "false")
+    forced = str(FORCE_SYNC.of(declared.options)).lower() not in ("no", "false")
     if forced:
         return ()
     why = f"forceSync=no: ZooKeeper servers that lost power may have forgotten elections; {_AS_BEFORE}"

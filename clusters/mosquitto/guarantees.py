@@ -8,8 +8,8 @@ from chaoskit.base.quantities import format_duration
 from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Retry, Session, Way
+from chaoskit.contract.setting import is_true
 from clusters.common.overload import overload
-from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
 

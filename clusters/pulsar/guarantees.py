@@ -18,6 +18,7 @@ from clusters.common.cycles import CYCLES
 from clusters.common.supervision import RUNS
 from clusters.pulsar.client_settings import chosen_producer
 from clusters.pulsar.queue_guarantees import QUEUE_RULES, queue_promises
+from clusters.pulsar.settings import SETTINGS
 from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
 
@@ -231,4 +232,4 @@ def _never_twice(declared: Declared) -> str:
     return "no fault caused the producer to resend a message"
 
 
-GUARANTEES = Guarantees(RULES, promises, _APART)
+GUARANTEES = Guarantees(RULES, promises, _APART, SETTINGS)

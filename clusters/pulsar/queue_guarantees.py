@@ -14,11 +14,8 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Choice, Limit, Measure, Mechanism, Party, Session
 from chaoskit.contract.traits import Queueing
-from clusters.common.properties import is_true, setting
 from clusters.pulsar.queues import LIMIT, acknowledges_by_index, batches, expires, has_retries
-
-_TTL_CHECK = "messageExpiryCheckIntervalInMinutes"
-_TTL_CHECK_MIN = 5
+from clusters.pulsar.settings import BY_INDEX, TTL_CHECK_MIN
 
 
 def _consumed(declared: Declared) -> Queueing | None:
@@ -89,16 +86,14 @@ def _clock_ahead(declared: Declared) -> Sequence[Mechanism]:
 def _expired(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Queueing) is None or not expires(declared):
         return ()
-    minutes = setting(declared.options.config.broker, _TTL_CHECK, _TTL_CHECK_MIN)
-    why = f"brokers delete messages that have expired, which they look for each {minutes} min ({_TTL_CHECK})"
+    minutes = TTL_CHECK_MIN.of(declared.options)
+    why = f"brokers delete messages that have expired, which they look for each {minutes} min ({TTL_CHECK_MIN.name})"
     return (Limit(why=why, measure=Measure.SHOWN),)
 
 
 def _whole_batches(declared: Declared) -> Sequence[Mechanism]:
     queueing = _consumed(declared)
-    by_index = acknowledges_by_index(declared) and is_true(
-        setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
-    )
+    by_index = acknowledges_by_index(declared) and BY_INDEX.is_on(declared.options)
     if queueing is None or not batches(declared) or by_index:
         return ()
     why = "acknowledged messages of a batch are delivered again together with unacknowledged ones"

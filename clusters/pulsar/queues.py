@@ -13,11 +13,11 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.datamodel import QUEUE, DataModel
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.queue import QueueFeature
+from chaoskit.contract.setting import is_true
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
-from clusters.common.properties import is_true, setting
 from clusters.pulsar.client_settings import chosen_producer
-from clusters.pulsar.settings import PulsarOptions
+from clusters.pulsar.settings import DELAY_TICK_MS, FULL_BACKLOG, STRICT_DELAY, TTL_S, PulsarOptions
 
 QUEUES = "queues"
 """Key of the client settings: what each queue was declared with, by its name."""
@@ -35,7 +35,7 @@ FEATURES = (
 )
 
 LIVES, LIMIT, DELAY = "message-ttl", "delivery-limit", "delay"
-TTL_POLICY, TTL_DEFAULT = "messageTTL", "ttlDurationDefaultInSeconds"
+TTL_POLICY = "messageTTL"
 _SECOND_MS = 1000
 _RETRY = "-retry"
 
@@ -101,13 +101,13 @@ def imposed(options: PulsarOptions, topic: Topic) -> dict[str, int]:
     """
     if topic.model is not QUEUE:
         return {}
-    found, broker = {}, options.config.broker
-    lives = int(options.namespace.get(TTL_POLICY) or 0) or int(setting(broker, TTL_DEFAULT, 0))
+    found = {}
+    lives = int(options.namespace.get(TTL_POLICY) or 0) or TTL_S.number_of(options)
     if lives and not ttl_s(topic):
         found[LIVES] = lives * _SECOND_MS
     delay = dict(topic.settings).get(DELAY)
-    if delay and not is_true(setting(broker, "isDelayedDeliveryDeliverAtTimeStrict", False)):
-        found[DELAY] = max(delay - int(setting(broker, "delayedDeliveryTickTimeMillis", _SECOND_MS)), 0)
+    if delay and not STRICT_DELAY.is_on(options):
+        found[DELAY] = max(delay - DELAY_TICK_MS.number_of(options), 0)
     return found
 
 
@@ -167,7 +167,7 @@ def _refused_policies(options: PulsarOptions) -> list[str]:
     refused = []
     if _EVICTS in str(options.namespace.get("backlogQuota")):
         refused.append(f"cluster.namespace.backlogQuota: what {_EVICTS} drops is not judged; use producer_exception")
-    if setting(options.config.broker, "backlogQuotaDefaultRetentionPolicy", "") == _EVICTS:
+    if FULL_BACKLOG.of(options) == _EVICTS:
         refused.append(
             f"cluster.config.broker.backlogQuotaDefaultRetentionPolicy: what {_EVICTS} drops is not judged; use "
             "producer_exception"

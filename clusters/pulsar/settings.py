@@ -11,12 +11,21 @@ from pydantic import Field
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
 from chaoskit.contract.role import Every
+from chaoskit.contract.setting import Setting
 from chaoskit.contract.wire import Wire
 from clusters.bookkeeper import wire as bookies
 from clusters.common.properties import Scalar, properties
 from clusters.pulsar import wire
 from clusters.storage import settings
-from clusters.storage.settings import Count, StorageOptions, connection, enough_hosts, no_host_idle, quorums
+from clusters.storage.settings import (
+    STORAGE_SETTINGS,
+    Count,
+    StorageOptions,
+    connection,
+    enough_hosts,
+    no_host_idle,
+    quorums,
+)
 
 BROKER = "broker"
 """Name of the service that is started after those of `clusters.storage.settings`."""
@@ -84,6 +93,26 @@ class Placement(settings.Placement):
         return (*of_storage, BROKER) if index in self.brokers else of_storage
 
 
+def _of_brokers(name: str, default: bool | int | str) -> Setting:
+    return Setting(name, default, ("config", "broker"), "broker")
+
+
+BY_INDEX = _of_brokers("acknowledgmentAtBatchIndexLevelEnabled", default=False)
+TTL_S = _of_brokers("ttlDurationDefaultInSeconds", 0)
+TTL_CHECK_MIN = _of_brokers("messageExpiryCheckIntervalInMinutes", 5)
+STRICT_DELAY = _of_brokers("isDelayedDeliveryDeliverAtTimeStrict", default=False)
+DELAY_TICK_MS = _of_brokers("delayedDeliveryTickTimeMillis", 1000)
+FULL_BACKLOG = _of_brokers("backlogQuotaDefaultRetentionPolicy", "producer_request_hold")
+SESSION_EXPIRED = _of_brokers("zookeeperSessionExpiredPolicy", "reconnect")
+DEDUPLICATION = Setting("brokerDeduplicationEnabled", default=False, section=(), reporter="broker", key="deduplication")
+
+SETTINGS = (
+    BY_INDEX, TTL_S, TTL_CHECK_MIN, STRICT_DELAY, DELAY_TICK_MS, FULL_BACKLOG, SESSION_EXPIRED, DEDUPLICATION,
+    *STORAGE_SETTINGS,
+)  # fmt: skip
+"""The settings from which Pulsar's guarantees follow."""
+
+
 class PulsarOptions(StorageOptions):
     """The options of a Pulsar cluster, in addition to its hosts.
 
@@ -103,6 +132,11 @@ class PulsarOptions(StorageOptions):
     transactions: bool = False
     roles: Roles = Roles()
     heap: Heap = Heap()
+
+    @property
+    def exiting(self) -> tuple[str, ...]:
+        leaves = SESSION_EXPIRED.of(self) == "shutdown"
+        return (*super().exiting, BROKER) if leaves else super().exiting
 
     def place(self, hosts: int) -> Placement:
         zookeepers, bookies = self.counts(hosts)

@@ -13,9 +13,10 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.act import PARTS_CONNECTIONS, Act
 from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Choice, Mechanism, Party, Session
+from chaoskit.contract.setting import is_true
 from chaoskit.contract.traits import Subscription
-from clusters.common.properties import is_true, setting
 from clusters.pulsar.client_settings import chosen_producer
+from clusters.pulsar.settings import BY_INDEX
 
 _PARTED = "a consumer whose connection broke does not know that its messages were delivered to another one"
 
@@ -67,9 +68,7 @@ def _held_too_long(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _whole_batches(declared: Declared) -> Sequence[Mechanism]:
-    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
-        setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
-    )
+    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and BY_INDEX.is_on(declared.options)
     if declared.get(Subscription) is None or not _batching(declared) or by_index:
         return ()
     return (Choice(why="acknowledged messages of a batch are redelivered together with unacknowledged ones"),)

@@ -10,7 +10,7 @@ from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
 from chaoskit.contract.queue import Publishing
 from chaoskit.contract.service import ServiceError
-from clusters.common.properties import is_true
+from chaoskit.contract.setting import is_true
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.process import QUEUES, Jvm
 from clusters.common.relay.producer import JavaProducer

@@ -13,11 +13,11 @@ from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Choice, Copies, Elects, Mechanism, Party, Required, Retry, Session, Way
 from chaoskit.contract.traits import Group, Queueing
-from clusters.common.properties import is_true, setting
+from clusters.common.properties import setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings
-from clusters.rocketmq.settings import RocketOptions
+from clusters.rocketmq.settings import ALL_ACK, COPIES, FLUSH, LAG_MS, LEAST_IN_SYNC, SETTINGS, RocketOptions
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
 from clusters.rocketmq.ways import in_order, retried, way
 
@@ -25,9 +25,6 @@ _GIVES_UP_SLAVES = (5, 4)
 """First release whose `AutoSwitchHAService.removeConnection` changes the set in use; before, the former set counted
 until controllers had agreed (`getSyncStateSet`)."""
 
-
-_LAGS = ("haMaxTimeSlaveNotCatchup", 15_000)
-"""How long a slave may not have caught up and stay in the sync-state set, with its default, ms."""
 
 _TIMES_OUT = ("sendMsgTimeout", 3_000)
 """How long a client waits for an answer, with its default, ms."""
@@ -41,17 +38,14 @@ _READS_FLUSHED = (5, 3)
 
 def flushes_each(options: RocketOptions) -> bool:
     """Return whether a message is on the master's disk before it is acknowledged."""
-    return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
+    return str(FLUSH.of(options)) == "SYNC_FLUSH"
 
 
 def copies_at_least(declared: Declared) -> int:
     """Return how many brokers have a message when it is acknowledged, at least, of those that can become master."""
-    config = declared.options.config
     if not declared.options.elects:
         return 1
-    if is_true(setting(config, "allAckInSyncStateSet", False)):
-        return int(setting(config, "minInSyncReplicas", 1))
-    return int(setting(config, "inSyncReplicas", 1))
+    return (LEAST_IN_SYNC if _all_ack(declared) else COPIES).number_of(declared.options)
 
 
 def _required(declared: Declared) -> Required:
@@ -60,12 +54,12 @@ def _required(declared: Declared) -> Required:
 
 
 def _all_ack(declared: Declared) -> bool:
-    return is_true(setting(declared.options.config, "allAckInSyncStateSet", False))
+    return ALL_ACK.is_on(declared.options)
 
 
 def _lag_ns(declared: Declared) -> int:
     """Return for how long a slave may not have caught up and still be in the sync-state set, ns."""
-    return int(setting(declared.options.config, *_LAGS)) * MILLISECOND
+    return LAG_MS.number_of(declared.options) * MILLISECOND
 
 
 def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
@@ -324,10 +318,9 @@ RULES = (
 
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
-    config = declared.options.config
-    flush = setting(config, "flushDiskType", "ASYNC_FLUSH")
+    options = declared.options
     kept = (
-        f"mode {declared.options.mode}, flushDiskType={flush}: an acknowledged message is in the log of "
+        f"mode {options.mode}, flushDiskType={FLUSH.of(options)}: an acknowledged message is in the log of "
         f"{copies_at_least(declared)} broker(s) that can be master"
     )
     ordered = "a queue keeps the order of its messages, and each send waits for the one before"
@@ -370,4 +363,4 @@ _OF_QUEUES = {
 
 _SENT_ONCE = "no fault caused the producer to send a message again"
 
-GUARANTEES = Guarantees(RULES, promises)
+GUARANTEES = Guarantees(RULES, promises, settings=SETTINGS)

@@ -9,9 +9,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
+from chaoskit.contract.setting import Setting
 from chaoskit.contract.wire import Wire
 from clusters.common.java import PRODUCTION, Jvm
-from clusters.common.properties import Scalar, properties, setting
+from clusters.common.properties import Scalar, properties
 from clusters.rocketmq import wire
 
 NAME_SERVER, BROKER, PROXY = "namesrv", "broker", "proxy"
@@ -62,9 +63,28 @@ PRODUCTION_JVM = (
 )
 """The flags of RocketMQ's bin/runbroker.sh for Java 9 and later, without those of its log files and its heap."""
 
-ASKED, ASKED_AGAIN = ("transactionTimeOut", 6000), ("transactionCheckInterval", 5000)
-"""Settings of brokers with their defaults here, ms: how old a half message is when a broker asks how its transaction
-ended, and how often it looks for such messages."""
+
+def _of_brokers(name: str, default: bool | int | str) -> Setting:
+    return Setting(name, default, reporter="broker")
+
+
+FLUSH = _of_brokers("flushDiskType", "ASYNC_FLUSH")
+ALL_ACK = _of_brokers("allAckInSyncStateSet", default=False)
+LEAST_IN_SYNC = _of_brokers("minInSyncReplicas", 1)
+COPIES = _of_brokers("inSyncReplicas", 1)
+LAG_MS = _of_brokers("haMaxTimeSlaveNotCatchup", 15_000)
+"""How long a slave may not have caught up and stay in the sync-state set."""
+
+ASKED_MS = _of_brokers("transactionTimeOut", 6_000)
+"""How old a half message is when a broker asks how its transaction ended; the default is ours."""
+
+ASKED_AGAIN_MS = _of_brokers("transactionCheckInterval", 5_000)
+"""How often a broker looks for such messages; the default is ours."""
+
+NOTED_MS = _of_brokers("transactionOpBatchInterval", 3_000)
+
+SETTINGS = (FLUSH, ALL_ACK, LEAST_IN_SYNC, COPIES, LAG_MS, ASKED_MS, ASKED_AGAIN_MS, NOTED_MS)
+"""The settings from which RocketMQ's guarantees follow."""
 
 _MIB = 2**20
 _HEAPS = {
@@ -183,7 +203,7 @@ def broker_conf(options: RocketOptions, addresses: Sequence[str], index: int, da
             "mappedFileSizeCommitLog": 64 * _MIB,
             "controllerHeartBeatTimeoutMills": 3000,
             "transactionMetricFlushInterval": 1000,
-            ASKED_AGAIN[0]: ASKED_AGAIN[1],
+            ASKED_AGAIN_MS.name: ASKED_AGAIN_MS.default,
         },
         options.config,
         {
@@ -219,7 +239,7 @@ def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> 
 
 def asked_within_ms(options: RocketOptions) -> int:
     """Return within how many ms a broker has asked how a transaction ended, if nobody told it."""
-    return int(setting(options.config, *ASKED)) + 2 * int(setting(options.config, *ASKED_AGAIN))
+    return ASKED_MS.number_of(options) + 2 * ASKED_AGAIN_MS.number_of(options)
 
 
 def _is_raft(options: RocketOptions) -> bool:

@@ -14,11 +14,9 @@ from chaoskit.contract.guarantee import Declared, Rule
 from chaoskit.contract.mechanism import Choice, Mechanism, Party, Retry, Way
 from chaoskit.contract.traits import Transactions
 from clusters.common.cycles import CYCLES
-from clusters.common.properties import setting
 from clusters.rocketmq.client_settings import ANSWERED, CHECK, END, SENT, transactional_settings
-from clusters.rocketmq.settings import ASKED, ASKED_AGAIN
+from clusters.rocketmq.settings import ASKED_AGAIN_MS, ASKED_MS, NOTED_MS
 
-_NOTED = ("transactionOpBatchInterval", 3000)
 """A setting of brokers with its default, ms."""
 
 
@@ -43,14 +41,16 @@ def _unanswered(declared: Declared) -> Sequence[Mechanism]:
 def _again(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
         return ()
-    config = declared.options.config
-    noted_ms = int(setting(config, *_NOTED))
-    noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light (" + _NOTED[0]
-    for name, default in (ASKED,) if _tells(declared) else (ASKED, ASKED_AGAIN):
-        if (asked_ms := int(setting(config, name, default))) <= noted_ms:
-            why = f"{noted}), and after {name}={asked_ms} the broker asks, and the message is written again"
+    noted_ms = NOTED_MS.number_of(declared.options)
+    noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light"
+    for asked in (ASKED_MS,) if _tells(declared) else (ASKED_MS, ASKED_AGAIN_MS):
+        if (asked_ms := asked.number_of(declared.options)) <= noted_ms:
+            why = (
+                f"{noted} ({NOTED_MS.name}), and after {asked.name}={asked_ms} the broker asks, and the message is "
+                "written again"
+            )
             return (Choice(why=why),)
-    why = f"{noted}): after a failure in between the broker asks, and the message is written again"
+    why = f"{noted} ({NOTED_MS.name}): after a failure in between the broker asks, and the message is written again"
     return (Retry(why=why, path=_WAY, after_ns=noted_ms * MILLISECOND),)
 
 

@@ -12,9 +12,8 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.operating import Decommissioning
 from chaoskit.contract.service import ServiceError
-from clusters.common.properties import is_true, setting
 from clusters.storage.roles import StorageRoles
-from clusters.storage.settings import BOOKIE, BOOKIE_PORT, BookieFolders, StorageOptions
+from clusters.storage.settings import AUTO_RECOVERY, BOOKIE, BOOKIE_PORT, BookieFolders, StorageOptions
 
 _STOP_TIMEOUT_S = 30
 _POLL_S = 0.1
@@ -62,7 +61,7 @@ GIVEN_AUTO_RECOVERY: Mapping[type, str] = {Decommissioning: "config.bookie.autoR
 
 def decommissioning(options: StorageOptions) -> tuple[type, ...]:
     """Return the power if auto-recovery is enabled on bookies; by default it is not."""
-    copied = is_true(setting(options.config.bookie, "autoRecoveryDaemonEnabled", False))
+    copied = AUTO_RECOVERY.is_on(options)
     return (Decommissioning,) if copied else ()
 
 

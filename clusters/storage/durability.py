@@ -22,8 +22,7 @@ from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Mechanism, Party, Session
-from clusters.common.properties import is_true, setting
-from clusters.storage.settings import Quorums, StorageOptions, quorums
+from clusters.storage.settings import FORCE_SYNC, SYNC_JOURNAL, WRITE_JOURNAL, Quorums, StorageOptions, quorums
 
 _FORGOTTEN = ("lost-entry", "truncated", "expired")
 """Consequences of bookies that lose data: missing ledger entries, and therefore a truncated log of ledgers; its first
@@ -35,12 +34,12 @@ _GIVEN_AGAIN = (*_FORGOTTEN, "entry-conflict", "offset-conflict", "order-violati
 
 def syncs_journal(options: StorageOptions) -> bool:
     """Return whether bookies fsync each entry before they acknowledge it (the default)."""
-    return writes_journal(options) and is_true(setting(options.config.bookie, "journalSyncData", True))
+    return writes_journal(options) and SYNC_JOURNAL.is_on(options)
 
 
 def writes_journal(options: StorageOptions) -> bool:
     """Return whether bookies write entries to their journal at all (the default)."""
-    return is_true(setting(options.config.bookie, "journalWriteData", True))
+    return WRITE_JOURNAL.is_on(options)
 
 
 def kept(declared: Declared) -> str:
@@ -112,7 +111,7 @@ def _metadata_lost(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _metadata_os(declared: Declared) -> Sequence[Mechanism]:
-    forced = str(setting(declared.options.config.zookeeper, "forceSync", "yes")).lower() not in ("no", "false")
+    forced = str(FORCE_SYNC.of(declared.options)).lower() not in ("no", "false")
     if forced:
         return ()
     why = "forceSync=no: ZooKeeper servers that lost power may have lost ledgers that they had acknowledged"
@@ -125,10 +124,17 @@ def _no_quorum_knows(declared: Declared, why: str, damage: Damage) -> Sequence[M
 
 
 def _exits(declared: Declared) -> Sequence[Mechanism]:
-    why = "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
-    by = PARTS_CONNECTIONS | LATE
-    path = (Party.HOLDERS, Party.HOLDERS)
-    return (Session(why=why, path=path, by=by, patience_ns=_SHORTEST_SESSION_NS, after_ns=_EXITS_NS),)
+    return tuple(
+        Session(
+            why=f"a {service} whose session with ZooKeeper has ended may exit, or wait for its registration forever",
+            path=(Party.HOLDERS, Party.HOLDERS),
+            by=PARTS_CONNECTIONS | LATE,
+            patience_ns=_SHORTEST_SESSION_NS,
+            after_ns=_EXITS_NS,
+            process=service,
+        )
+        for service in declared.options.exiting
+    )
 
 
 _SYNCED_NS = 10 * SECOND
@@ -202,7 +208,8 @@ STORAGE_RULES = (
         (CRASHED.name,),
         _exits,
         "for Pulsar's brokers, set zookeeperSessionExpiredPolicy=reconnect",
-        "PIP-118 of apache/pulsar (issue 13304): with the policy shutdown, a broker exits when its session expires",
+        "PIP-118 of apache/pulsar (issue 13304): with the policy shutdown, a broker exits when its session expires; "
+        "BookKeeper, BookieStateManager: a bookie that cannot register again shuts down",
         "pulsar/session-expired:shutdown",
         "pulsar/session-expired:reconnect",
     ),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.quantities import Size
 from chaoskit.contract.disk import DataDisk
+from chaoskit.contract.setting import Setting
 from clusters.common.directories import ON_DATA, Directories, check_directories, paths
 from clusters.common.java import Jvm
 from clusters.common.properties import Scalar, properties
@@ -110,6 +111,19 @@ PRODUCTION_JVM = (
 """The flags of BookKeeper's bin/common.sh for Java 9 and later, and of Pulsar's conf/bkenv.sh."""
 
 
+def _of_bookies(name: str, *, default: bool) -> Setting:
+    return Setting(name, default, ("config", BOOKIE))
+
+
+SYNC_JOURNAL = _of_bookies("journalSyncData", default=True)
+WRITE_JOURNAL = _of_bookies("journalWriteData", default=True)
+AUTO_RECOVERY = _of_bookies("autoRecoveryDaemonEnabled", default=False)
+FORCE_SYNC = Setting("forceSync", "yes", ("config", ZOOKEEPER))
+
+STORAGE_SETTINGS = (SYNC_JOURNAL, WRITE_JOURNAL, AUTO_RECOVERY, FORCE_SYNC)
+"""The settings from which the guarantees of bookies and ZooKeeper follow; neither reports its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quorums:
     """The effective quorums; see `Persistence`."""
@@ -171,6 +185,11 @@ class StorageOptions(BaseModel):
     def is_patient(self) -> bool:
         """Whether the start of a service waits for what it needs."""
         return self.supervisor == "patient"
+
+    @property
+    def exiting(self) -> tuple[str, ...]:
+        """The services that may exit by themselves after their session with ZooKeeper has ended."""
+        return (BOOKIE,)
 
     @property
     def repairs_cookies(self) -> bool:

@@ -24,15 +24,13 @@ from chaoskit.contract.guarantee import FOREVER, Effect
 from chaoskit.contract.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.explaining.cases import Cases
+from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import Fate, at_the_end
 from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
 from chaoskit.judge.explaining.links import Site, reigns
+from chaoskit.judge.explaining.looks import AWAY, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
-
-_AWAY = Act.ENDS | Act.SILENCES | Act.CUTS
-"""What keeps a host from taking part."""
 
 _NOTHING = np.zeros(0, np.int64)
 _UNKNOWN = "?"
@@ -70,9 +68,9 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
         if not partition.known:
             derived.doubt(rows, _NOT_PLACED)
             continue
-        for message in cases.messages:
-            for chosen, fate in partition.fates(cases.stored_ns(message)[rows]):
-                held = rows[chosen]
+        for message, taken in _taken(record, cases, place, rows):
+            for chosen, fate in partition.fates(cases.stored_ns(message)[taken]):
+                held = taken[chosen]
                 if mechanism.from_its_end:
                     held = held[at_the_end(record, place, message, held, fate)]
                 if cases.reading:
@@ -89,6 +87,15 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
             follows &= ~cases.message.known[rows] | (record.gone.get(place, _NOTHING).size > 0)
             _tell_by_time(derived, partition, cases, rows[follows])
     return derived
+
+
+def _taken(record: Record, cases: Cases, place: Place, rows: Ints) -> Iterator[tuple[Message, Ints]]:
+    """Yield the messages of findings that may have been taken, with their rows: of two, the one that is gone, if any."""
+    gone = record.gone.get(place, _NOTHING)
+    missing = [np.isin(message.value[rows], gone) for message in cases.messages]
+    none_missing = ~np.logical_or.reduce(missing)
+    for message, is_missing in zip(cases.messages, missing, strict=True):
+        yield message, rows[is_missing | none_missing]
 
 
 def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: Ints) -> None:
@@ -141,7 +148,7 @@ class _Partition:
     def _looked_at(self, record: Record, place: Place) -> list[Standing]:
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
             return [Standing(NEVER, "", frozenset(servers))]
-        return record.placements.standings(place)
+        return without_stale(record.placements.standings(place), record.effects)
 
     @cached_property
     def _sorted_edges(self) -> list[int]:
@@ -155,7 +162,8 @@ class _Partition:
         """Yield the times at which what became of a message changes with its acknowledgement."""
         lag_ns = self._mechanism.lag_ns or 0
         for standing in self._standings:
-            yield from (standing.at_ns, standing.at_ns - LOOK_NS, standing.at_ns + LOOK_NS, standing.at_ns - lag_ns)
+            at_ns = standing.at_ns
+            yield from (at_ns, at_ns - LOOK_NS, at_ns + LOOK_NS, at_ns - lag_ns, at_ns - lag_ns - LOOK_NS)
         for harm in self._harms:
             yield from (harm.since_ns, harm.until_ns + 1, harm.back_ns)
         for site in self._sites:
@@ -178,7 +186,7 @@ class _Partition:
         soon = self._at(acked_ns + LOOK_NS)
         required = self._mechanism.required
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
-            return frozenset(servers) - hosts_under(self._record.effects, _AWAY, acked_ns, acked_ns - 1, proved=True)
+            return frozenset(servers) - hosts_under(self._record.effects, AWAY, acked_ns, acked_ns - 1, proved=True)
         running = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, acked_ns - 1, proved=True)
         if required is Required.LEADER:
             return frozenset({now.leader or soon.leader}) - {""}
@@ -232,7 +240,8 @@ class _Partition:
         back = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]
         events += [(at_ns, None, None) for at_ns in back]
         if lag_ns is not None:
-            events += [(at_ns, None, None) for at_ns in (acked_ns + lag_ns, *(back_ns + LOOK_NS for back_ns in back))]
+            # Who is in sync was seen some time before: what is so still after another look was so all the time.
+            events += [(at_ns + LOOK_NS, None, None) for at_ns in (acked_ns + lag_ns, *back)]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
 
     def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> Fate | None:
@@ -347,7 +356,7 @@ class _Partition:
             standing = self._at(copy.gone.effect.start_ns)
         every = standing.in_sync is None or self._mechanism.alone
         others = (standing.holders if every else standing.in_sync or frozenset()) - {leader}
-        return others <= hosts_under(self._record.effects, _AWAY | Act.STOPS, since_ns, at_ns)
+        return others <= hosts_under(self._record.effects, AWAY | Act.STOPS, since_ns, at_ns)
 
     def _enough_away(self, state: _State, standing: Standing, at_ns: int) -> bool:
         """Return whether as many of those that must be in sync had ended as it takes for a damaged one to lead."""

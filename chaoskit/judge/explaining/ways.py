@@ -20,6 +20,7 @@ from chaoskit.contract.mechanism import Party, Retry, Session, Way
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.format.audits import Place
+from chaoskit.judge.crashes import process_of
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
@@ -123,6 +124,8 @@ def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
     start_ns = np.where(start_ns == NEVER, cases.at_ns, np.minimum(start_ns, cases.at_ns))
     clients = _clients(record, mechanism, cases)
     for place, rows in cases.by_place():
+        if mechanism.process and process_of(place) != mechanism.process:
+            continue
         if not links.knows(mechanism.path, place):
             derived.doubt(rows, _NOBODY_LED)
             continue

@@ -11,7 +11,7 @@ from typing import Any
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
-from clusters.common.properties import is_true
+from chaoskit.contract.setting import is_true
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
 from clusters.kafka.client import KafkaClients

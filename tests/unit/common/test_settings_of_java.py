@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clusters.common.properties import is_true, properties, setting
+from chaoskit.contract.setting import is_true
+from clusters.common.properties import properties, setting
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,9 @@ CRASH = {
 }
 
 
-def _explained(*effects: Effect, crash: dict[str, Any] = CRASH) -> dict[str, Any]:
-    declared = Declared(PulsarOptions(), 4, 4, (Topic("log-0"),), {}, {})
+def _explained(*effects: Effect, crash: dict[str, Any] = CRASH, policy: str | None = None) -> dict[str, Any]:
+    options = PulsarOptions.model_validate({"config": {"broker": {"zookeeperSessionExpiredPolicy": policy}}})
+    declared = Declared(options, 4, 4, (Topic("log-0"),), {}, {})
     placements = Placements(PLACEMENTS.empty_table()).with_fixed({place_of(crash): hosts_of(crash)})
     record = Record(declared, effects, placements, hosts=["n1", "n2", "n3", "n4"])
     attribution = Attribution(system("pulsar", "system").guarantees, anomalies(), record)
@@ -64,6 +65,15 @@ def test_a_fault_where_it_runs_or_at_what_it_needs_explains_it(target: str) -> N
 )
 def test_a_fault_elsewhere_or_at_another_time_does_not(fault: Effect) -> None:
     assert _explained(fault)["rule"] is None
+
+
+@pytest.mark.parametrize(("policy", "rule"), [("shutdown", "bookkeeper.exits"), ("reconnect", None), (None, None)])
+def test_a_broker_exits_after_its_session_only_where_its_policy_says_so(policy: str | None, rule: str | None) -> None:
+    broker = CRASH | {"service": "broker"}
+
+    row = _explained(effect("pause", "n1", start_s=10, healed_s=20), crash=broker, policy=policy)
+
+    assert row["rule"] == rule
 
 
 def test_crashes_follow_the_findings_of_checkers() -> None:

@@ -180,6 +180,28 @@ def test_a_replica_that_was_out_of_sync_for_long_lacks_all_of_that_time(tmp_path
     assert verdict["lost"] == (5300, True)
 
 
+@pytest.mark.parametrize(("first", "allowed"), [(1300, True), (1000, False)])
+def test_a_replica_that_stopped_fetching_lacks_what_was_sent_while_it_still_counted_as_in_sync(
+    tmp_path: Path, first: int, allowed: bool
+) -> None:
+    """The followers are paused at 13 s, and out of sync at 15.7 s. A look just after the pause is answered by one of
+    them, which shows the state of before, while the leader is dead."""
+    standings: list[tuple[float, str, Sequence[str]]] = [
+        (0, "n1", ALL), (15.7, "n1", ("n1",)), (21.1, "n1", ALL), (22.1, "n1", ("n1",)), (24.1, "n2", ("n2", "n3")),
+    ]  # fmt: skip
+    faults: Faults = [("pause", ("n2", "n3"), 12.9, 21, {}), ("kill", ("n1",), 20.2, 32.8, {})]
+    cluster = {
+        "system": "kafka",
+        "hosts": 3,
+        "topic": {"unclean.leader.election.enable": "true"},
+        "config": {"replica.lag.time.max.ms": 1500},
+    }
+
+    lost = range(first, 2020)
+    verdict = _verdict(tmp_path, {"producer": {"acks": 1}}, faults, lost, (), standings, cluster)
+    assert verdict["lost"] == (len(lost), allowed)
+
+
 @pytest.mark.parametrize(("lost", "allowed"), [(range(2990, 3010), True), (range(3380, 3400), False)])
 def test_an_acknowledgement_that_came_just_after_the_leader_was_gone_is_its_own(
     tmp_path: Path, lost: range, allowed: bool
