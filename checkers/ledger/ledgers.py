@@ -113,7 +113,10 @@ ENTRY_CONFLICT = Anomaly(
 
 
 FENCING_VIOLATION = Anomaly(
-    "fencing-violation", "an add was acknowledged although another client had closed the ledger", LEDGERS
+    "fencing-violation",
+    "an add was acknowledged although another client had closed the ledger",
+    LEDGERS,
+    about=About.READING,
 )
 
 

@@ -90,7 +90,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
 
 
 def _taken(record: Record, cases: Cases, place: Place, rows: Ints) -> Iterator[tuple[Message, Ints]]:
-    """Yield the messages of findings that may have been taken, with their rows: of two, the one that is gone, if any."""
+    """Yield the messages of findings that may have been taken, with their rows: of two, the one that is gone."""
     gone = record.gone.get(place, _NOTHING)
     missing = [np.isin(message.value[rows], gone) for message in cases.messages]
     none_missing = ~np.logical_or.reduce(missing)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from guaranteed import effect, table
+from guaranteed import SECOND, effect, table
 
 from chaoskit.contract.anomaly import CRASHED
+from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared, Effect
-from chaoskit.contract.installed import anomalies
+from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.schema import PLACEMENTS
+from chaoskit.judge.explaining.attribution import Attribution
+from chaoskit.judge.explaining.record import Record
 from clusters.bookkeeper.options import BookKeeperOptions
 
 
@@ -79,3 +85,35 @@ def test_every_line_says_why_and_what_to_change(declared: Declared, effects: lis
 
     assert all(allowance.why for allowance in told)
     assert all(allowance.remedy for allowance in told if allowance.allowed)
+
+
+@pytest.mark.parametrize(
+    ("closed_s", "fault", "rule"),
+    [
+        (5, effect("power-cut", "n1", start_s=8, healed_s=10), "bookkeeper.metadata-os"),
+        (12, effect("power-cut", "n1", start_s=8, healed_s=10), None),
+        (5, effect("power-cut", "n2", start_s=8, healed_s=10), None),
+        (5, effect("kill", "n1", start_s=8, healed_s=10), None),
+    ],
+    ids=["the closing was forgotten", "closed after the cut", "a bookie", "nothing was forgotten"],
+)
+def test_an_add_after_the_closing_of_its_ledger_follows_from_metadata_that_was_forgotten(
+    closed_s: float, fault: Effect, rule: str | None
+) -> None:
+    """The id of the closed ledger is given again, and its new writer adds at 40 s."""
+    row = {
+        "anomaly": "fencing-violation", "topic": "ledger", "partition": 0, "value": 1 << 40, "position": 0,
+        "since_ns": int(closed_s * SECOND), "written_ns": 40 * SECOND, "acked_ns": 41 * SECOND, "at_ns": 41 * SECOND,
+    }  # fmt: skip
+    gone = {
+        "anomaly": "lost-entry", "topic": "ledger", "partition": 0, "value": 7, "position": 7,
+        "written_ns": 4 * SECOND, "acked_ns": 4 * SECOND, "at_ns": 4 * SECOND,
+    }  # fmt: skip
+    declared = _declared(zookeeper={"forceSync": "no"})
+    hosts = ["n1", "n2", "n3", "n4"]
+    placed = Placements(PLACEMENTS.empty_table()).with_fixed({("ledger", 0): hosts[1:]})
+    record = Record(declared, [fault], placed, hosts=hosts)
+    attribution = Attribution(system("bookkeeper", "system").guarantees, anomalies(), record)
+
+    table_of = pa.Table.from_pylist([row, gone], FINDINGS)
+    assert attribution.explain(table_of).findings["rule"].to_pylist()[0] == rule
