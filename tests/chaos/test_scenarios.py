@@ -1,4 +1,5 @@
-"""Every ready-made scenario, on real clusters: what must be kept is kept, and each control loses.
+"""Every ready-made scenario, on real clusters: what must be kept is kept, and each control loses; and nothing explains
+a near miss of what was recorded.
 
 Scenarios on the same ground follow each other, and share a deployment as long as each leaves it as it was.
 """
@@ -16,6 +17,7 @@ from chaoskit.run.deployment import Ground
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import Written
 from chaoskit.scenario.plan import make_plan
+from chaoskit.testing.nearmiss import check as near_misses
 
 SHORT = {
     "kafka/power-all:os-flush",
@@ -90,3 +92,4 @@ def test_a_scenario_shows_what_it_says(written: Written, site: Site, chaos: Any,
         assert run.verdict.verdict == "invalid"
     else:
         run.assert_valid()
+    assert [miss for miss in near_misses(run.folder) if miss.kinder or miss.accused] == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
@@ -29,6 +31,7 @@ class Change:
         placements: the placements; None: as recorded.
         plan: the plan; None: as declared.
         history: the history; None: as recorded.
+        more: further findings, schema `FINDINGS`; None: those of the run.
     """
 
     kind: str
@@ -41,3 +44,4 @@ class Change:
     placements: Placements | None = None
     plan: Plan | None = None
     history: History | None = None
+    more: pa.Table | None = None

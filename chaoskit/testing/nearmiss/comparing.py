@@ -46,11 +46,12 @@ class NearMiss:
 def compare(run: Stored, change: Change) -> Iterator[NearMiss]:
     """Explain the findings of a run again with a changed record; yield what became of them, by anomaly."""
     explained = run.explain(change)
-    names = run.findings["anomaly"].combine_chunks()
+    names = run.findings_of(change)["anomaly"].combine_chunks()
     codes = names.indices.to_numpy()
     counts = [cause is not None and (not change.excluded or change.excluded(cause)) for cause in explained.known]
     kept = np.array(counts)[explained.cause_of]
-    new = (explained.cause_of != 0) & (run.explained.cause_of == 0) & change.nothing_new
+    before_of = np.pad(run.explained.cause_of, (0, codes.size - run.findings.num_rows))
+    new = (explained.cause_of != 0) & (before_of == 0) & change.nothing_new
     concerned = np.zeros(codes.size, np.bool_)
     concerned[change.rows] = True
     for code, anomaly in enumerate(names.dictionary.to_pylist()):

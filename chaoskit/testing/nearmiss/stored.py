@@ -85,7 +85,7 @@ class Stored:
     @cached_property
     def explained(self) -> Explained:
         """Its findings, explained by the record as it is."""
-        return self._explain(self.subject, self.history, self.placements, self.faults)
+        return self._explain(self.findings, self.subject, self.history, self.placements, self.faults)
 
     @cached_property
     def explained_rows(self) -> Ints:
@@ -113,13 +113,24 @@ class Stored:
         subject = self.subject if change.plan is None else replace(self.subject, plan=change.plan)
         history = change.history or self.history
         placements = change.placements or self.placements
-        return self._explain(subject, history, placements, change.faults)
+        return self._explain(self.findings_of(change), subject, history, placements, change.faults)
+
+    def findings_of(self, change: Change) -> pa.Table:
+        """Return its findings with those that a change adds."""
+        if change.more is None:
+            return self.findings
+        return pa.concat_tables([self.findings, change.more.cast(FINDINGS)]).unify_dictionaries().combine_chunks()
 
     def _explain(
-        self, subject: Subject, history: History, placements: Placements, faults: Sequence[Fault] | None
+        self,
+        findings: pa.Table,
+        subject: Subject,
+        history: History,
+        placements: Placements,
+        faults: Sequence[Fault] | None,
     ) -> Explained:
         digest = None if self.one_by_one else Digest({}, {})
-        return subject.explain(self.findings, history, placements, self._messages, digest, faults=faults)
+        return subject.explain(findings, history, placements, self._messages, digest, faults=faults)
 
     def rows_of(self, causes: Collection[Cause]) -> Ints:
         """Return the findings that some causes explain."""

@@ -13,6 +13,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.judge.effects import effects
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.exceeding import exceeding
 from chaoskit.testing.nearmiss.idle import idle_of
 from chaoskit.testing.nearmiss.moving import moved
 from chaoskit.testing.nearmiss.settings import leader_unchanged, strong
@@ -50,6 +51,7 @@ def vanishing(run: Stored) -> Iterator[Change]:
         yield from _all(run, numbers)
     yield from leader_unchanged(run)
     yield from strong(run)
+    yield from exceeding(run)
 
 
 def _changed(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault | None]]:

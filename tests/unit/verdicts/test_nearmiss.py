@@ -99,7 +99,10 @@ def bad(misses: Sequence[NearMiss]) -> list[NearMiss]:
     ("story", "made"),
     [
         (power_of_all, {"other-host", "before", "after", "idle", "removed", "split", "idle-beside", "second-pause"}),
-        (kill_of_the_leader, {"other-host", "before", "after", "idle", "removed", "leader-unchanged", "strong"}),
+        (
+            kill_of_the_leader,
+            {"other-host", "before", "after", "idle", "removed", "leader-unchanged", "strong", "exceeded"},
+        ),
         (crash_of_a_subscriber, {"other-client", "before", "after", "idle", "removed", "idle-beside"}),
     ],
 )
@@ -122,7 +125,7 @@ def test_a_mechanism_that_asks_for_any_fault_is_kinder(tmp_path: Path, monkeypat
     monkeypatch.setitem(attribution._DERIVE, Copies, by_any_fault)  # type: ignore[arg-type]
     caught = {miss.kind for miss in check(folder) if miss.kinder}
 
-    assert {"other-host", "before", "idle", "leader-unchanged"} <= caught
+    assert {"other-host", "before", "idle", "leader-unchanged", "exceeded"} <= caught
 
 
 def test_a_rule_that_ignores_the_setting_is_kinder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +139,28 @@ def test_a_rule_that_ignores_the_setting_is_kinder(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Kafka, "guarantees", replace(guarantees, rules=rules))
 
     assert {(miss.kind, miss.rules) for miss in check(folder) if miss.kinder} == {("strong", ("kafka.acks-one",))}
+
+
+def test_what_is_in_doubt_is_not_explained_without_any_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody recorded who led."""
+    run = StoryRun(tmp_path, {**LOAD, "producer": {"acks": 1}})
+    run.fault("kill", ("n1",), 40, 50)
+    for value in range(600):
+        run.send("producer-0", value, value * 0.1, value)
+    run.read_back(100, {value: value for value in range(600) if not 390 <= value < 400}, end=600)
+    assert run.judged(60, 10).verdict == "unknown"
+    assert {(miss.kind, miss.kinder) for miss in check(run.folder)} <= {("doubt", False)}
+
+    def freely(record: Record, mechanism: Copies, cases: Cases) -> Derived:
+        derived = Derived.nothing(cases.size)
+        if record.effects:
+            derived.doubt(np.arange(cases.size), "who led")
+        else:
+            derived.tell(np.arange(cases.size), Story("nobody knows"))
+        return derived
+
+    monkeypatch.setitem(attribution._DERIVE, Copies, freely)  # type: ignore[arg-type]
+    assert {(miss.kind, miss.kinder) for miss in check(run.folder)} == {("doubt", True)}
 
 
 def test_a_run_of_which_nothing_is_explained_has_none(tmp_path: Path) -> None:

@@ -1,0 +1,99 @@
+"""Near misses in which more messages are gone, or twice, than the faults can have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import About
+from chaoskit.contract.mechanism import Copies, Mechanism, Retry, Way
+from chaoskit.history.format.audits import Place
+from chaoskit.judge.explaining.attribution import Cause
+from chaoskit.judge.explaining.cases import places_of
+from chaoskit.judge.explaining.record import NONE, Ints, Record, Sends
+from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.stored import Stored
+
+_APART_NS = SECOND
+"""How long before the faults a message was acknowledged that they cannot have touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    value: int
+    position: int
+    written_ns: int
+    acked_ns: int
+
+
+def exceeding(run: Stored) -> Iterator[Change]:
+    """Yield a run with one more finding of each cause: of a message that was acknowledged before any fault began, and
+    that is followed by another such message which is still there."""
+    plan = run.subject.plan
+    if plan is None or not run.one_by_one or not run.faults:
+        return
+    record = Record(plan.declared, (), run.placements, run.history)
+    began_ns = min(fault.start_ns for fault in run.faults) - _APART_NS
+    gone = np.unique(run.findings["value"].drop_null().to_numpy())
+    known = installed.anomalies()
+    for cause in run.causes:
+        if not cause.story.faults or not _takes_the_last(cause.mechanism):
+            continue
+        findings = run.findings.take(pa.array(run.rows_of([cause])))
+        for name in findings["anomaly"].unique().to_pylist():
+            row = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name)).slice(0, 1)
+            (place,), _ = places_of(row)
+            message = _untouched(record, place, began_ns - _waits_ns(cause.mechanism), gone)
+            if known[name].about is About.MESSAGE and message is not None:
+                yield _exceeded(run, cause, row, message)
+
+
+def _takes_the_last(mechanism: Mechanism) -> bool:
+    """Return whether what it takes is followed by nothing that it does not take."""
+    if isinstance(mechanism, Copies):
+        return mechanism.from_its_end
+    return isinstance(mechanism, Retry) or (isinstance(mechanism, Way) and mechanism.in_order)
+
+
+def _waits_ns(mechanism: Mechanism) -> int:
+    return mechanism.after_ns if isinstance(mechanism, Retry | Way) else 0
+
+
+def _untouched(record: Record, place: Place, before_ns: int, gone: Ints) -> _Message | None:
+    """Return the first message of a partition that cannot have been touched; None if there is none."""
+    sends: Sends | None = record.sends(place)
+    if sends is None:
+        return None
+    kept = sends.acked & (sends.position != NONE) & (sends.end_ns < before_ns) & ~np.isin(sends.value, gone)
+    rows = np.flatnonzero(kept)
+    if rows.size <= 1:
+        return None
+    first = rows[np.argmin(sends.position[rows])]
+    known = (sends.value, sends.position, sends.start_ns, sends.end_ns)
+    return _Message(*(int(column[first]) for column in known))
+
+
+def _exceeded(run: Stored, cause: Cause, row: pa.Table, message: _Message) -> Change:
+    changed = {
+        "value": message.value,
+        "position": message.position,
+        "written_ns": message.written_ns,
+        "acked_ns": message.acked_ns,
+    }
+    if isinstance(cause.mechanism, Copies):
+        changed["at_ns"] = message.acked_ns
+    more = pa.Table.from_pylist([{**row.to_pylist()[0], **changed}], row.schema)
+    return Change(
+        kind="exceeded",
+        words=f"message {message.value}, which was acknowledged at {message.acked_ns / 1e9:.1f} s, is concerned, too",
+        rows=np.array([run.findings.num_rows]),
+        faults=run.faults,
+        excluded=lambda other: other.rule is cause.rule,
+        more=more,
+    )
