@@ -17,7 +17,17 @@ from clusters.common.properties import setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings
-from clusters.rocketmq.settings import ALL_ACK, COPIES, FLUSH, LAG_MS, LEAST_IN_SYNC, SETTINGS, RocketOptions
+from clusters.rocketmq.settings import (
+    ALL_ACK,
+    COPIES,
+    FLUSH,
+    LAG_MS,
+    LEAST_IN_SYNC,
+    SETTINGS,
+    TIMER_FLUSH_MS,
+    TIMER_PRECISION_MS,
+    RocketOptions,
+)
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
 from clusters.rocketmq.ways import in_order, retried, way
 
@@ -174,13 +184,17 @@ def _any_order(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _delayed_again(declared: Declared) -> Sequence[Mechanism]:
-    if not any(dict(topic.settings).get("delay") for topic in declared.topics):
+    delay_ms = max((dict(topic.settings).get("delay", 0) for topic in declared.topics), default=0)
+    if not delay_ms:
         return ()
     why = (
         "which delayed messages came to light is written a second later, and slaves copy it every 3 s: after a failure "
         "of the master some come to light again"
     )
-    return (Session(why=why, path=(Party.LEADER,)),)
+    path, options = (Party.LEADER,), declared.options
+    waits_ms = delay_ms + TIMER_FLUSH_MS.number_of(options) + TIMER_PRECISION_MS.number_of(options)
+    # What came to light again may be received once more after a copy of it was settled.
+    return Session(why=why, path=path), Retry(why=why, path=path, after_ns=waits_ms * MILLISECOND)
 
 
 def _popped_again(declared: Declared) -> Sequence[Mechanism]:

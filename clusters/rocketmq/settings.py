@@ -83,7 +83,16 @@ ASKED_AGAIN_MS = _of_brokers("transactionCheckInterval", 5_000)
 
 NOTED_MS = _of_brokers("transactionOpBatchInterval", 3_000)
 
-SETTINGS = (FLUSH, ALL_ACK, LEAST_IN_SYNC, COPIES, LAG_MS, ASKED_MS, ASKED_AGAIN_MS, NOTED_MS)
+TIMER_FLUSH_MS = _of_brokers("timerFlushIntervalMs", 1_000)
+"""How often a broker writes which delayed messages have come to light."""
+
+TIMER_PRECISION_MS = _of_brokers("timerPrecisionMs", 1_000)
+"""How late a delayed message may come to light."""
+
+SETTINGS = (
+    FLUSH, ALL_ACK, LEAST_IN_SYNC, COPIES, LAG_MS, ASKED_MS, ASKED_AGAIN_MS, NOTED_MS, TIMER_FLUSH_MS,
+    TIMER_PRECISION_MS,
+)  # fmt: skip
 """The settings from which RocketMQ's guarantees follow."""
 
 _MIB = 2**20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,26 @@ def test_how_late_delayed_messages_are_counts_from_the_end_of_their_delay(
     if told:
         assert latency["late"]["p50_ms"] == pytest.approx(500, rel=0.02)
         assert latency["late"]["max_ms"] == pytest.approx(2000, rel=0.02)
+
+
+class DelayedRun(QueueRun):
+    """A run of a queue of RocketMQ."""
+
+    cluster: Mapping[str, Any] = {"system": "rocketmq", "hosts": 1, "mode": "single", "proxies": 1}
+
+
+@pytest.mark.parametrize(("sent_s", "allowed"), [(28.0, True), (25.4, True), (10.0, False)])
+def test_what_was_delayed_when_its_broker_ended_may_come_twice_once_it_is_back(
+    tmp_path: Path, sent_s: float, allowed: bool
+) -> None:
+    """The second time after what came first was settled, when the broker had been back for long."""
+    run = DelayedRun(tmp_path, {"consumers": 1, "rate": 100, "delay": "3s"}, {"delay": 3000})
+    run.fault("kill", ("n1",), 30, 34)
+    run.op("consumer-0", "subscribe", 0.01)
+    run.send("producer-0", 0, sent_s, topic=TASKS)
+    for at in (36, 40):
+        run.take("consumer-0", [0], at)
+    run.drained(62, consumers=["consumer-0"])
+
+    verdict = found(run.judged(60, 100))
+    assert verdict["duplicate"] == (1, allowed)
