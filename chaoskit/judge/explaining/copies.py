@@ -69,7 +69,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
             derived.doubt(rows, _NOT_PLACED)
             continue
         for message, taken in _taken(record, cases, place, rows):
-            for chosen, fate in partition.fates(cases.stored_ns(message)[taken]):
+            for chosen, fate in partition.fates(cases.stored_ns(message)[taken], message.written_ns[taken]):
                 held = taken[chosen]
                 if mechanism.from_its_end:
                     held = held[at_the_end(record, place, message, held, fate)]
@@ -79,7 +79,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
         if cases.reading:
             # What a reader had received before may be gone.
             gone = rows[np.isin(cases.other.value[rows], record.gone.get(place, _NOTHING))]
-            for chosen, fate in partition.fates(cases.other.acked_ns[gone]):
+            for chosen, fate in partition.fates(cases.other.acked_ns[gone], cases.other.written_ns[gone]):
                 seen = gone[chosen]
                 derived.tell(seen[cases.at_ns[seen] >= fate.begun_ns - CLOCKS_NS], fate.story)
             # What a reader experienced may follow from the loss of other messages of its partition.
@@ -127,20 +127,22 @@ class _Partition:
             return False
         return self._mechanism.required is not Required.LEADER or any(standing.leader for standing in self._standings)
 
-    def fates(self, acked_ns: Ints) -> Iterator[tuple[Ints, Fate]]:
-        """Yield which of some messages are gone, and how."""
-        edges = np.array(self._sorted_edges, np.int64)
-        segment = np.searchsorted(edges, acked_ns, side="right")
+    def fates(self, acked_ns: Ints, written_ns: Ints) -> Iterator[tuple[Ints, Fate]]:
+        """Yield which of some messages are gone, and how; `NEVER`: nobody knows when one was written."""
+        written_ns = np.minimum(np.where(written_ns == NEVER, acked_ns, written_ns), acked_ns)
+        edges, ends = np.array(self._sorted_edges, np.int64), self._proved_ends
+        segment = np.searchsorted(edges, acked_ns, side="right") * (ends.size + 1)
+        segment += np.searchsorted(ends, written_ns, side="right")
         for number in np.unique(segment).tolist():
             rows = np.flatnonzero(segment == number)
-            if (fate := self._fate(int(acked_ns[rows].max()))) is not None:
+            if (fate := self._fate(int(acked_ns[rows].max()), int(written_ns[rows].max()))) is not None:
                 yield rows, fate
 
     def all_fates(self) -> Iterator[Fate]:
         """Yield each way in which messages of the partition may be gone."""
         stories = set()
         for edge_ns in self._sorted_edges:
-            fate = self._fate(edge_ns - 1)
+            fate = self._fate(edge_ns - 1, edge_ns - 1)
             if fate is not None and fate.story not in stories:
                 stories.add(fate.story)
                 yield fate
@@ -153,6 +155,12 @@ class _Partition:
     @cached_property
     def _sorted_edges(self) -> list[int]:
         return sorted({edge_ns for edge_ns in self._edges() if 0 <= edge_ns < FOREVER})
+
+    @cached_property
+    def _proved_ends(self) -> Ints:
+        """When hosts had ended for sure: what was written later never came to them."""
+        ends = [effect.done_ns or effect.start_ns for effect in self._record.effects if effect.acts & Act.ENDS]
+        return np.array(sorted(ends), np.int64)
 
     @cached_property
     def _sites(self) -> list[Site]:
@@ -181,13 +189,14 @@ class _Partition:
         before, now, soon = (self._at(acked_ns + ns) for ns in (-LOOK_NS, 0, LOOK_NS))
         return before if before.leader and not now.leader and not soon.leader else now
 
-    def _required(self, now: Standing, acked_ns: int) -> frozenset[str]:
-        """Return who must have had a message when it was acknowledged, of those between two looks."""
+    def _required(self, now: Standing, acked_ns: int, written_ns: int) -> frozenset[str]:
+        """Return who must have had a message when it was acknowledged, of those between two looks: not who had ended
+        before it was written."""
         soon = self._at(acked_ns + LOOK_NS)
         required = self._mechanism.required
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
             return frozenset(servers) - hosts_under(self._record.effects, AWAY, acked_ns, acked_ns - 1, proved=True)
-        running = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, acked_ns - 1, proved=True)
+        running = now.holders - hosts_under(self._record.effects, Act.ENDS, acked_ns, written_ns - 1, proved=True)
         if required is Required.LEADER:
             return frozenset({now.leader or soon.leader}) - {""}
         if required is Required.IN_SYNC and now.in_sync is not None:
@@ -198,12 +207,12 @@ class _Partition:
             return frozenset({_UNKNOWN})
         return running or now.holders
 
-    def _fate(self, acked_ns: int) -> Fate | None:
-        """Return how messages went that were acknowledged then; None if a copy should be there."""
+    def _fate(self, acked_ns: int, written_ns: int) -> Fate | None:
+        """Return how messages went that were written and acknowledged then; None if a copy should be there."""
         if (unaware := self._by_former_leader(acked_ns)) is not None:
             return unaware
         now = self._acknowledging(acked_ns)
-        required = self._required(now, acked_ns)
+        required = self._required(now, acked_ns, written_ns)
         state = _State({host: _Copy(acked_ns) for host in required}, now.leader, now, required)
         for at_ns, harm, standing in self._events(acked_ns):
             if harm is not None:

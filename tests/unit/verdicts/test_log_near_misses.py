@@ -210,3 +210,24 @@ def test_an_acknowledgement_that_came_just_after_the_leader_was_gone_is_its_own(
     faults: Faults = [("power-cut", ALL, 30, 40, {"proved_after": 0.2})]
 
     assert _verdict(tmp_path, {}, faults, lost, (), standings)["lost"] == (20, allowed)
+
+
+@pytest.mark.parametrize(("written_s", "allowed"), [(24.52, True), (25.5, False)])
+def test_a_replica_that_ended_after_a_message_was_written_may_have_had_it(
+    tmp_path: Path, written_s: float, allowed: bool
+) -> None:
+    """Two replicas end, which is proved at 24.7 s. A message is acknowledged once one of them is out of sync; then the
+    leader loses what it did not flush."""
+    cluster = {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 2}}
+    run = type("Run", (StoryRun,), {"cluster": cluster})(tmp_path, {**LOAD, "producer": {"acks": "all"}})
+    out = [(0, "n1", ALL), (26.7, "n1", ("n1", "n2")), (27.8, "n1", ("n1",)), (35, "", ()), (37.5, "n1", ("n1",))]
+    for at, leader, in_sync in out:
+        run.led(leader, at, holders=ALL, in_sync=in_sync)
+    run.fault("kill", ("n2", "n3"), 24.5, 38, proved_after=0.2)
+    run.fault("power-cut", ("n1",), 30, 35)
+    run.send("producer-0", 0, written_s, 0, took=26.3 - written_s)
+    run.poll("consumer-0", 26.4, [(0, 0)])
+    run.poll("auditor", 101, [])
+    run.bounded(100, 0)
+
+    assert found(run.judged(60, 100, clients=2))["lost"] == (1, allowed)
