@@ -22,13 +22,21 @@ MEANT_TO_FAIL = {"kafka/mix:weak", "kafka/power-after-format"}
 
 
 @cache
-def _plan(spec: str) -> Plan:
+def plan_of(spec: str) -> Plan:
     written = variants()[spec]
     return make_plan(written.parsed(), written.source, seed=1)
 
 
 def _allowed(plan: Plan) -> dict[str, Allowance]:
     """Return what is conceivable if every fault hits as many hosts as it may."""
+    known = [rule.id for rule in plan.system.guarantees.rules if rule.known and rule.id not in plan.scenario.accept]
+    return guaranteed.table(
+        plan.scenario.cluster.system, plan.declared, planned_effects(plan), refused=known, counted=True
+    )
+
+
+def planned_effects(plan: Plan) -> list[Effect]:
+    """Return the faults of a plan, each with as many hosts as it may hit."""
     effects: list[Effect] = []
     for number, fault in enumerate(plan.faults):
         kind = nemesis(fault.kind)
@@ -39,8 +47,7 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
             row = Fault(number, fault.kind, start_ns, (), None, fault.parameters, hit)
             row.effective_ns, row.healed_ns = start_ns + 1000, start_ns + (fault.for_ns or SECOND)
             effects += effects_of([row])
-    known = [rule.id for rule in plan.system.guarantees.rules if rule.known and rule.id not in plan.scenario.accept]
-    return guaranteed.table(plan.scenario.cluster.system, plan.declared, effects, refused=known, counted=True)
+    return effects
 
 
 def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
@@ -65,16 +72,16 @@ def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
 def test_a_rule_that_needs_luck_applies_where_it_may_be_met(identity: str) -> None:
     _, rule = RULES[identity]
 
-    assert (identity in _plan(rule.shown).scenario.accept) == bool(rule.known)
-    assert _allowed(_plan(rule.shown))[rule.allows[0]].rule == identity
-    assert _allowed(_plan(rule.control))[rule.allows[0]].rule != identity
+    assert (identity in plan_of(rule.shown).scenario.accept) == bool(rule.known)
+    assert _allowed(plan_of(rule.shown))[rule.allows[0]].rule == identity
+    assert _allowed(plan_of(rule.control))[rule.allows[0]].rule != identity
 
 
 @pytest.mark.parametrize("identity", [name for name, (_, rule) in RULES.items() if not rule.alone])
 def test_a_rule_is_shown_by_a_scenario_that_its_control_does_not_show(identity: str) -> None:
     _, rule = RULES[identity]
-    shown, control = _plan(rule.shown).scenario.expect, _plan(rule.control).scenario.expect
-    allowed = _allowed(_plan(rule.shown))
+    shown, control = plan_of(rule.shown).scenario.expect, plan_of(rule.control).scenario.expect
+    allowed = _allowed(plan_of(rule.shown))
     proved = [
         name
         for name, expected in shown.items()
@@ -107,7 +114,7 @@ def test_a_rule_says_where_it_is_from_and_names_what_there_is(identity: str) -> 
 
 @pytest.mark.parametrize("spec", variants())
 def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
-    plan = _plan(spec)
+    plan = plan_of(spec)
     allowed = _allowed(plan)
     measured = {each.name for each in anomalies().values() if each.measured}
     some = [name for name, expected in plan.scenario.expect.items() if expects_some(expected) and name not in measured]
