@@ -20,6 +20,7 @@ from typing import Any
 from chaoskit.base.journal import Journal
 from chaoskit.contract.disk import DATA, CutMode, ProgrammableDisk
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _RECORDS = 40
@@ -146,7 +147,7 @@ def _print_head(*cells: str) -> None:
 
 def main(verb: str, count: int) -> None:
     """Measure and print."""
-    with Journal(f"benchmark-{os.getpid()}") as journal:
+    with watched(f"benchmark-{os.getpid()}") as journal:
         if verb == "speed":
             speed(journal)
         else:

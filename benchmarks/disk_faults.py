@@ -16,6 +16,7 @@ from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Strike
 from chaoskit.contract.power import P, held
+from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -85,7 +86,7 @@ def measure(journal: Journal, kind: str) -> None:
 def main() -> None:
     """Measure and print."""
     print("| disk | fault | injected in ms | effect | healed |\n|---|---|---|---|---|")
-    with Journal(f"benchmark-{os.getpid()}") as journal:
+    with watched(f"benchmark-{os.getpid()}") as journal:
         for kind in ("plain", "programmable"):
             measure(journal, kind)
         journal.close()

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _COMMANDS = 50
@@ -56,7 +57,7 @@ def _cut(host: ServiceHost) -> float:
 
 def main(rounds: int) -> None:
     """Measure and print medians."""
-    with Journal(f"benchmark-{os.getpid()}") as journal:
+    with watched(f"benchmark-{os.getpid()}") as journal:
         figures = [measure(journal) for _ in range(rounds)]
         journal.close()
     print(json.dumps({name: round(statistics.median(each[name] for each in figures), 1) for name in figures[0]}))

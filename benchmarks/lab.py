@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from chaoskit.base.journal import Journal
 from chaoskit.contract.host import Root, ServiceHost
+from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 
@@ -17,7 +17,7 @@ def hosts(count: int, root: Root | None = None) -> Iterator[Sequence[ServiceHost
     provider = LocalProvider()
     if root is not None:
         provider.make_root(root)
-    with Journal(f"benchmark-{os.getpid()}") as journal:
+    with watched(f"benchmark-{os.getpid()}") as journal:
         lab = provider.provision(journal, count, LocalOptions(), root=root)
         try:
             yield lab.hosts

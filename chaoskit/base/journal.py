@@ -15,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from chaoskit.base import durable
+from chaoskit.base import durable, ending
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import state_folder
 
 
 class Journal:
-    """The open journal of this process.
+    """The open journal of this process. While there is one, SIGTERM and SIGHUP end the process as Ctrl-C does.
 
     Leaving the context releases the lock and keeps the file for `chaoskit heal`; `close` deletes it.
 
@@ -34,6 +34,7 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{name}.jsonl"
         self._file = self._open_locked()
+        ending.hold()
         durable.sync(folder)
 
     def record(self, provider: str, **entry: Any) -> None:
@@ -45,11 +46,13 @@ class Journal:
     def close(self) -> None:
         """Delete the journal, once everything in it has been undone."""
         self.path.unlink(missing_ok=True)
-        self._file.close()
+        self.release()
 
     def release(self) -> None:
         """Release the lock and leave the file for `chaoskit heal`."""
-        self._file.close()
+        if not self._file.closed:
+            self._file.close()
+            ending.let_go()
 
     def _open_locked(self) -> TextIO:
         """Open and lock the file; retry if a concurrent `heal` took it for abandoned and deleted it."""
@@ -87,13 +90,16 @@ class Abandoned:
         self._file.close()
 
 
-def abandoned() -> Iterator[Abandoned]:
+def abandoned(only: Path | None = None) -> Iterator[Abandoned]:
     """Yield every journal whose harness has died; skip those of live runs.
+
+    Args:
+        only: the path of the only one that is meant; None: all.
 
     Raises:
         BadInput: only root can tell, and undo what is in one.
     """
-    for path in sorted(_folder().glob("*.jsonl")):
+    for path in sorted(_folder().glob("*.jsonl")) if only is None else [only]:
         try:
             file = path.open("r+", encoding="utf-8")
         except FileNotFoundError:  # its run ended cleanly in the meantime

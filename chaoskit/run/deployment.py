@@ -24,6 +24,7 @@ from chaoskit.contract.system import Rooted
 from chaoskit.contract.topic import Topic
 from chaoskit.run.interruption import TooEarly
 from chaoskit.run.preceding import precede, preceded
+from chaoskit.run.warden import Warden
 from chaoskit.scenario.machine import rooting
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
@@ -70,9 +71,14 @@ class Deployment:
         hosts: all hosts of the lab: those of the system, then those on which only clients run.
         journal: journal of everything created on the machine.
         trials: names of the runs on this deployment, oldest first.
+
+    Args:
+        plan: the first plan that runs on it.
+        watcher: receives the events.
+        keep: leave it if the harness is killed: nobody removes it then but `chaoskit heal`.
     """
 
-    def __init__(self, plan: Plan, watcher: Watcher) -> None:
+    def __init__(self, plan: Plan, watcher: Watcher, *, keep: bool = False) -> None:
         self.id = f"{os.getpid()}-{id(self):x}"
         self.trials: list[str] = []
         self._leftovers = False
@@ -80,6 +86,7 @@ class Deployment:
         self._ground = Ground.of(plan)
         self._powers = plan.host_powers_needed
         self.journal = Journal(f"run-{self.id}")
+        self._warden = None if keep else Warden(self.journal.path)
         self._lab = self._provision(plan, watcher)
         try:
             watcher.on(PhaseBegun("deploy"))
@@ -172,7 +179,7 @@ class Deployment:
                 return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
             return plan.provider.provision(*wanted)
         except (ChaoskitError, TooEarly):
-            self.journal.close()
+            self._close_journal()
             raise
         except BaseException:
             self.journal.release()
@@ -193,7 +200,12 @@ class Deployment:
         if self._leftovers:
             self.journal.release()
         else:
-            self.journal.close()
+            self._close_journal()
+
+    def _close_journal(self) -> None:
+        self.journal.close()
+        if self._warden is not None:
+            self._warden.wait()
 
 
 def start(service: Service) -> None:

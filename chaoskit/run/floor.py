@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
-from chaoskit.base.journal import Journal
 from chaoskit.contract import installed
 from chaoskit.contract.host import ServiceHost
+from chaoskit.run.warden import watched
 
 _PYTHON = "/usr/bin/python3"
 _ROUNDS = 5_000
@@ -54,7 +54,7 @@ def floors(payload: int) -> Iterator[Floor]:
     """
     provider = installed.provider("local", "floor")
     provider.check(2, provider.options(), ())
-    with Journal(f"floor-{os.getpid()}") as journal:
+    with watched(f"floor-{os.getpid()}") as journal:
         lab = provider.provision(journal, 2, provider.options())
         try:
             yield from measured(lab.hosts[0], lab.hosts[1], payload)

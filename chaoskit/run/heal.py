@@ -22,15 +22,18 @@ WORKER_MODULE = "chaoskit.run.worker"
 _STARTED_S = 60
 
 
-def heal() -> list[str]:
+def heal(only: Path | None = None) -> list[str]:
     """Undo every abandoned journal; return what was removed.
+
+    Args:
+        only: the path of the only journal that is meant; None: all.
 
     Raises:
         BadInput: something could not be removed, for example because that needs root; the rest was.
     """
     removed: list[str] = []
     problems = Problems()
-    for journal in abandoned():
+    for journal in abandoned(only):
         undone, left = _undo_all(journal.entries)
         removed += undone
         for error in left:

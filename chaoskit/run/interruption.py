@@ -1,12 +1,13 @@
-"""Ctrl-C and SIGTERM: during the load, the first one ends it early; before the load, and the second time, it aborts."""
+"""Ctrl-C, SIGTERM and SIGHUP: during the load, the first one ends it early; before the load, and the second time, it
+aborts."""
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+
+from chaoskit.base.ending import told_of
 
 INTERRUPTED = "interrupted before the load's declared end"
 """Reason in a verdict: the user ended the load."""
@@ -59,7 +60,7 @@ def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
         yield asked
         return
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    def interrupt() -> None:
         if asked.is_set():
             asked.end(KeyboardInterrupt)
             return
@@ -69,9 +70,5 @@ def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
         else:
             asked.end(TooEarly)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with told_of(interrupt):
         yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -129,7 +129,7 @@ class Site:
         if self._deployment is not None and not self._deployment.serves(plan):
             self.close()
         if self._deployment is None:
-            self._deployment = Deployment(plan, watcher)
+            self._deployment = Deployment(plan, watcher, keep=self._keep)
         return self._deployment
 
     def _after(self, deployment: Deployment, trial: Trial, folder: Path, watcher: Watcher) -> None:

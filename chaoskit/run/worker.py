@@ -92,7 +92,8 @@ def main(order_path: str) -> None:
 
 
 def _run(order_path: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the harness, which stops the workers
+    for number in (signal.SIGINT, signal.SIGHUP):  # handled by the harness, which stops the workers
+        signal.signal(number, signal.SIG_IGN)
     link = HarnessLink()
     order = link.order(order_path)
     system = installed.system(order["system"], "cluster.system")

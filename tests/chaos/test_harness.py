@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -17,7 +19,9 @@ import pytest
 from machine import snapshot
 
 from chaoskit.base import yaml
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract import installed
+from chaoskit.run.warden import GRACE_S
 
 pytestmark = [pytest.mark.chaos, pytest.mark.usefixtures("own_state")]
 
@@ -41,8 +45,11 @@ on_one_broker = pytest.mark.parametrize(
 """For what does not depend on the system either: Mosquitto starts in no time."""
 
 
+COMMAND = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
+
+
 def chaoskit(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", *map(str, arguments)]
+    command = [*COMMAND, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
@@ -141,6 +148,47 @@ def test_ctrl_c_before_the_load_ends_at_once_and_cleans(
     assert "interrupted before the load began: there is nothing to judge" in err
     assert "Traceback" not in err
     assert snapshot() == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", ["hosts", "clients", "pause on"])
+@pytest.mark.parametrize("ended_by", ["a closed terminal", signal.SIGTERM])
+def test_what_ends_a_run_like_ctrl_c_leaves_nothing(tmp_path: Path, line: str, ended_by: signal.Signals | str) -> None:
+    before = snapshot()
+    load = {"kind": "feed", "rate": 300, "duration": "10m"}
+    scenario = write(tmp_path, cluster={"system": "mosquitto", "hosts": 1}, workload=load)
+    terminal, its = pty.openpty()
+    command = ["setsid", "--ctty", *COMMAND, "run", str(scenario), "--store", str(tmp_path / "store")]
+    with subprocess.Popen(command, stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        printed = b""
+        while line.encode() not in printed:
+            assert select.select([terminal], [], [], 60)[0], printed
+            printed += os.read(terminal, 4096)
+        if isinstance(ended_by, signal.Signals):
+            process.send_signal(ended_by)
+            while process.poll() is None:
+                with suppress(OSError):
+                    os.read(terminal, 4096)
+        os.close(terminal)
+        status = process.wait(180)
+
+    assert status == (2 if line == "pause on" else 255)
+    assert snapshot() == before
+
+
+@pytest.mark.long
+def test_what_a_killed_run_left_is_removed_after_a_while(tmp_path: Path) -> None:
+    before = snapshot()
+    cluster = {"system": "mosquitto", "hosts": 1}
+    scenario = write(tmp_path, cluster=cluster, workload={"kind": "feed", "rate": 300, "duration": "10m"})
+    with chaoskit("run", scenario, "--store", tmp_path / "store") as process:
+        wait_for_line(process, "pause on")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert snapshot() != before
+
+    assert not wait_while(lambda: "" if snapshot() == before else "something is left", GRACE_S + 60, every_s=1)
 
 
 @pytest.mark.long

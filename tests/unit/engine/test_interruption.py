@@ -1,4 +1,4 @@
-"""Ctrl-C: what it raises, and when."""
+"""Ctrl-C, and signals that mean the same: what they raise, and when."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import signal
 
 import pytest
 
+from chaoskit.base.ending import SIGNALS
 from chaoskit.run.interruption import TooEarly, interruptible
 
 
-def test_before_the_load_an_interruption_ends_the_run() -> None:
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_before_the_load_an_interruption_ends_the_run(number: signal.Signals) -> None:
     with pytest.raises(TooEarly), interruptible(lambda: None):
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
 
 
 def test_during_the_load_the_first_is_told_and_the_second_aborts() -> None:

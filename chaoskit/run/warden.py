@@ -1,0 +1,77 @@
+"""A dead man's switch of a lab: what a harness made is removed a while after the harness has gone without a word.
+
+A shell waits for the lock of the harness's journal, which it has for as long as it lives. Nothing but the shell runs
+until then.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from chaoskit.base.journal import Journal
+from chaoskit.run.heal import heal
+
+GRACE_S = 60
+"""How long after the end of the harness its lab is left as it is, for who looks at it or heals it."""
+
+_WAIT = """
+exec 9< "$1" || exit
+flock 9
+exec 9<&-
+left=$2
+while [ -e "$1" ]; do
+    [ "$left" -le 0 ] && exec "$3" -m chaoskit.run.warden "$1"
+    left=$((left - 1))
+    sleep 1
+done
+"""
+
+
+_WATCHING: list[Warden] = []
+"""Those whose shells are not waited for: one that is forgotten would be complained about."""
+
+
+class Warden:
+    """Watches over one journal until that is closed, which deletes it.
+
+    Args:
+        journal: path of the locked journal.
+        grace_s: see `GRACE_S`.
+    """
+
+    def __init__(self, journal: Path, grace_s: int = GRACE_S) -> None:
+        # The name alone: the folder in a command line would make it one of the lab's own processes.
+        command = ["sh", "-c", _WAIT, "warden", journal.name, str(grace_s), sys.executable]
+        nothing = subprocess.DEVNULL
+        self._shell = subprocess.Popen(
+            command, cwd=journal.parent, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+        )
+        _WATCHING.append(self)
+
+    def wait(self) -> None:
+        """Wait until it has seen that its journal was closed."""
+        self._shell.wait()
+        _WATCHING.remove(self)
+
+
+@contextmanager
+def watched(name: str) -> Iterator[Journal]:
+    """Give a watched journal. Who does not close it leaves it to heal, at the end of the block."""
+    with Journal(name) as journal:
+        warden = Warden(journal.path)
+        yield journal
+    if not journal.path.exists():
+        warden.wait()
+
+
+def main(name: str) -> None:
+    """Remove what one journal of this folder holds."""
+    heal(Path(name).resolve())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
