@@ -58,7 +58,7 @@ def strong(run: Stored) -> Iterator[Change]:
     plan = run.subject.plan
     rules = {cause.rule.id: cause.rule for cause in run.causes}
     for name, rule in sorted(rules.items()):
-        control = _control(plan, rule.control, rule.shown) if plan else None
+        control = _control(run, plan, rule.control, rule.shown) if plan else None
         if control is not None:
             causes = [cause for cause in run.causes if cause.rule.id == name]
             yield Change(
@@ -71,13 +71,17 @@ def strong(run: Stored) -> Iterator[Change]:
             )
 
 
-def _control(plan: Plan, control: str, shown: str) -> Plan | None:
-    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, differs from it in its
-    faults only, or cannot have the run's record: it has other hosts, clients or topics, or more copies."""
+def _control(run: Stored, plan: Plan, control: str, shown: str) -> Plan | None:
+    """Return the plan of a control; None if it is no variant of the scenario that shows a rule, has no other settings,
+    other faults, or none where the run has some; or if it cannot have the run's record: it has other hosts, clients or
+    topics, or more copies."""
     if not control or control.partition(":")[0] != shown.partition(":")[0]:
         return None
     strong_plan, weak_plan = (find(spec)[0].planned() for spec in (control, shown))
     if _settings(strong_plan) in (_settings(weak_plan), _settings(plan)):
+        return None
+    faults = strong_plan.scenario.faults
+    if faults != weak_plan.scenario.faults or (run.faults and not faults):
         return None
     return strong_plan if _parties(strong_plan) == _parties(plan) else None
 
