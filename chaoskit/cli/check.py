@@ -13,7 +13,7 @@ from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.saying import say
-from chaoskit.cli.summary import show_summary
+from chaoskit.cli.summary import details_option, show_summary
 from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.judging import check_run
@@ -26,7 +26,8 @@ from chaoskit.report.run_page import REPORT, is_quick, try_report
 @store_option
 @json_option
 @click.option("--report/--no-report", default=None, help="Write the report.  [default: of up to a million operations]")
-def command(run: Path, *, store: Path, as_json: bool, report: bool | None) -> int:
+@details_option
+def command(run: Path, *, store: Path, as_json: bool, report: bool | None, details: bool) -> int:
     """Judge RUN, a run folder or a store (its latest run), from its recorded history.
 
     RUN may also be an EDN file with a history of Jepsen's Kafka workload. It is imported into the --store and
@@ -47,7 +48,7 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None) -> in
         if as_json:
             click.echo(json.dumps(verdict.as_json(), indent=2))
         else:
-            show_summary(verdict, folder)
+            show_summary(verdict, folder, details=details)
     return EXIT_CODES[verdict.verdict]
 
 

@@ -16,7 +16,7 @@ from chaoskit.cli.options import PATH, check_folder, json_option, store_option
 from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.saying import say
-from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
+from chaoskit.cli.summary import comparison, details_option, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find_all, plan_all
@@ -35,6 +35,7 @@ from chaoskit.scenario.plan import Plan
 )
 @store_option
 @json_option
+@details_option
 @click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
 @click.option(
     "--dry-run", is_flag=True, help="Check the scenarios and this machine, print what would be done, and start nothing."
@@ -48,6 +49,7 @@ def command(
     changes: tuple[str, ...],
     store: Path,
     as_json: bool,
+    details: bool,
     keep: bool,
     dry_run: bool,
     yes: bool,
@@ -74,7 +76,7 @@ def command(
         return 0
     if not yes:
         _confirm(plans)
-    return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
+    return run_all(plans, store, as_json=as_json, details=details, keep=keep, report=junit_file)
 
 
 def run_all(
@@ -82,6 +84,7 @@ def run_all(
     store: Path,
     *,
     as_json: bool,
+    details: bool = False,
     keep: bool = False,
     shared: bool = False,
     report: Path | None = None,
@@ -95,6 +98,7 @@ def run_all(
         plans: the plans to run.
         store: where run folders are kept.
         as_json: print verdict.json and nothing else.
+        details: print all of each run, not one screen.
         keep: leave the hosts running.
         shared: use one deployment for all runs, as long as each run restores it.
         report: also write a JUnit XML file, again after each run.
@@ -115,7 +119,7 @@ def run_all(
                 cases.append(Case(verdict.run, verdict, folder, time.monotonic() - began))
                 _write(report, cases)
             if not as_json:
-                show_summary(verdict, folder)
+                show_summary(verdict, folder, details=details)
     if as_json:
         documents = [verdict.as_json() for verdict in verdicts]
         click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))

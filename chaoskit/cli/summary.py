@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import click
+
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.saying import say
 from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.report.brief import brief
 from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, summary
 from chaoskit.scenario.plan import Plan
 
@@ -15,10 +18,14 @@ _WORST_FIRST = (INVALID, UNKNOWN, VALID)
 _COLOURS = {VALID: "green", INVALID: "red", UNKNOWN: "yellow"}
 
 
-def show_summary(verdict: Verdict, folder: Path) -> None:
-    """Print the summary of one run; what is valid is not green if messages were lost."""
+details_option = click.option("--details", is_flag=True, help="Print all of it, with examples, not one screen.")
+
+
+def show_summary(verdict: Verdict, folder: Path, *, details: bool = False) -> None:
+    """Print one run on one screen, or all of it; what is valid is not green if messages were lost."""
     colour = _COLOURS[UNKNOWN if verdict.verdict == VALID and verdict.lost else verdict.verdict]
-    for number, line in enumerate(summary(verdict, folder).split("\n")):
+    text = summary(verdict, folder) if details else brief(verdict, folder)
+    for number, line in enumerate(text.split("\n")):
         bold = number == 0 or line.startswith(("Verdict:", verdict.verdict.upper()))
         say(line, fg=colour if bold else None, bold=bold)
 

@@ -142,6 +142,8 @@ class Retry:
         patience_ns: how long the client waits for an answer: what is late for less loses none.
         longer_ns: how long an interruption must have lasted.
         after_ns: how long after its answer the message may still be sent again.
+        unanswered: whether no answer is lost, but one waits for others: only a message that waited for it for longer
+            than `patience_ns` is sent again.
         names: as of `Way`.
     """
 
@@ -151,6 +153,7 @@ class Retry:
     patience_ns: int = 0
     longer_ns: int = 0
     after_ns: int = 0
+    unanswered: bool = False
     names: frozenset[str] = frozenset()
 
 

@@ -60,6 +60,9 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     if known:
         reader.assign(known)
     reached = _read_to_end(job.control, reader, consumer, ends)
+    for place, (_, end) in list(ends.items()):
+        if reached[place] >= end:  # what was deleted between the question and the first message nobody could read
+            _begin_later(consumer, place, ends)
     for place, (low, end) in ends.items():
         recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end, reached=reached[place]))
     complete = len(ends) == len(options.all_partitions()) and all(reached[at] >= end for at, (_, end) in ends.items())

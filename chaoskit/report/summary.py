@@ -156,8 +156,7 @@ def _done(verdict: Verdict) -> list[str]:
     counts = verdict.counts
     began = f"; the load began at {verdict.load_start_s:.1f} s" if verdict.load_start_s else ""
     lines = [
-        verdict.headline[0].upper() + verdict.headline[1:],
-        f"{verdict.verdict.upper()}{_in_spite(verdict)}  {verdict.run}  seed {verdict.seed}",
+        *head(verdict),
         "",
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
@@ -192,6 +191,12 @@ def _done(verdict: Verdict) -> list[str]:
     return lines
 
 
+def head(verdict: Verdict) -> tuple[str, str]:
+    """Return what became of the data, and the verdict."""
+    told = f"{verdict.verdict.upper()}{_in_spite(verdict)}  {verdict.run}  seed {verdict.seed}"
+    return verdict.headline[0].upper() + verdict.headline[1:], told
+
+
 def _driver(driver: DriverTold) -> str:
     wall = driver["wall_ahead_s"]
     wrong = f"; its wall clock is {wall:+.3f} s off" if abs(wall) > _WALL_OFF_S else ""
@@ -221,7 +226,7 @@ def _fault(fault: Mapping[str, Any]) -> list[str]:
     healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
     if (undone_ms := fault.get("undone_at_ms")) is not None:
         healed = f"undone from {undone_ms / 1000:.1f} s, {healed}"
-    lines = [f"  fault: {_hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
+    lines = [f"  fault: {hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
     lines.append(f"    evidence: {shortened(fault['evidence'])}")
     if fault["effective"]:
         lines.append(f"    consequence: {in_words(fault)}")
@@ -236,14 +241,15 @@ def _faults(equal: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return several equal faults in one line, with the evidence of the first and the longest outage of all."""
     first, last = equal[0]["at_ms"] / 1000, equal[-1]["at_ms"] / 1000
     healed = "all healed" if equal[0]["healed"] else "NOT healed"
-    lines = [f"  {len(equal)} faults: {_hit(equal[0])} from {first:.1f} s to {last:.1f} s, {healed}{_effect(equal[0])}"]
+    lines = [f"  {len(equal)} faults: {hit(equal[0])} from {first:.1f} s to {last:.1f} s, {healed}{_effect(equal[0])}"]
     lines.append(f"    evidence of the first: {shortened(equal[0]['evidence'])}")
     if gaps := [fault["unavailable_ms"] for fault in equal if fault.get("unavailable_ms") is not None]:
         lines.append(f"    at most {max(gaps):,.0f} ms without an acknowledged send")
     return lines
 
 
-def _hit(fault: Mapping[str, Any]) -> str:
+def hit(fault: Mapping[str, Any]) -> str:
+    """Return the kind of a fault, and on what."""
     where = ", ".join(fault["targets"]) or ("hosts that are not named" if fault["effective"] else "nothing")
     return f"{fault['kind']} on {where}"
 
@@ -347,18 +353,17 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines.append(f"  run folder: {one_line(str(folder))}")
     if verdict.replayable:
         lines.append(f"  to repeat it: {replay_command(folder)}")
-        lines.append(
-            f"  to try another setting: {_program()} run {one_line(shlex.quote(str(folder)))} --with KEY=VALUE"
-        )
+        lines.append(f"  to try another setting: {program()} run {one_line(shlex.quote(str(folder)))} --with KEY=VALUE")
     return lines
 
 
 def replay_command(folder: Path) -> str:
     """Return the command that repeats a run."""
-    return one_line(shlex.join([_program(), "replay", str(folder)]))
+    return one_line(shlex.join([program(), "replay", str(folder)]))
 
 
-def _program() -> str:
+def program() -> str:
+    """Return the path of the program."""
     return f"{sys.prefix}/bin/chaoskit"
 
 

@@ -70,7 +70,7 @@ def retries(declared: Declared) -> Sequence[Mechanism]:
     """Return how a message may be written twice."""
     if not _sends_twice(declared):
         return ()
-    return (_retry(declared, "enable.idempotence=false with retries: a batch is written twice if its answer was lost"),)
+    return _retried(declared, "enable.idempotence=false with retries: a batch is written twice if its answer was lost")
 
 
 def in_flight(declared: Declared) -> Sequence[Mechanism]:
@@ -80,13 +80,24 @@ def in_flight(declared: Declared) -> Sequence[Mechanism]:
     if not _sends_twice(declared) or many <= 1:
         return ()
     why = f"retries without idempotence and max.in.flight={many}: a retried batch may be appended after later ones"
-    return (_retry(declared, why),)
+    return _retried(declared, why)
 
 
-def _retry(declared: Declared, why: str) -> Retry:
+def _retried(declared: Declared, why: str) -> Sequence[Mechanism]:
+    """Return how a batch is sent again: its answer was lost, or came too late, because replicas were waited for."""
     asked = resolve_producer(declared.producer).get("request.timeout.ms", _REQUEST_TIMEOUT_MS)
     patience_ns = int(float(asked) * MILLISECOND)
-    return Retry(why=why, by=PARTS_CONNECTIONS | LATE, patience_ns=patience_ns, names=PRODUCE)
+    lost = Retry(why=why, by=PARTS_CONNECTIONS | LATE, patience_ns=patience_ns, names=PRODUCE)
+    if acks(declared) != "all":
+        return (lost,)
+    return lost, Retry(
+        why=f"{why}, or too late: with acks=all it waits for the replicas in sync",
+        path=(Party.LEADER, Party.HOLDERS),
+        by=PARTS_CONNECTIONS | LATE,
+        patience_ns=patience_ns,
+        longer_ns=patience_ns,
+        unanswered=True,
+    )
 
 
 def _sends_twice(declared: Declared) -> bool:

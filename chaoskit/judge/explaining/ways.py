@@ -105,7 +105,7 @@ def derive_retry(record: Record, mechanism: Retry, cases: Cases) -> Derived:
                 if not _long(gap, mechanism.longer_ns):
                     continue
                 held = _overlaps(trip, gap)
-                if gap.late:
+                if gap.late or mechanism.unanswered:
                     held &= trip.end_ns - trip.start_ns >= max(mechanism.patience_ns, 1)
                 derived.tell(trip.rows[held], _story(gap))
             for rows, story in _answers_lost(links, mechanism, trip):

@@ -115,12 +115,14 @@ def test_progress_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert _is_clean(capsys.readouterr().err)
 
 
-def test_a_summary_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    show_summary(_verdict(), Path("/store" + ODD.replace("/", "")))
+@pytest.mark.parametrize(("details", "lines"), [(False, 10), (True, 20)])
+def test_a_summary_is_escaped(capsys: pytest.CaptureFixture[str], details: bool, lines: int) -> None:
+    show_summary(_verdict(), Path("/store" + ODD.replace("/", "")), details=details)
 
     said = capsys.readouterr().out
     assert _is_clean(said)
-    assert len(said.splitlines()) > 20
+    assert len(said.splitlines()) > lines
+    assert sum(line.startswith("VALID") for line in said.splitlines()) <= 1
 
 
 def test_a_failed_test_is_escaped() -> None:

@@ -121,6 +121,23 @@ def test_what_is_deleted_while_it_is_read_was_not_there(tmp_path: Path) -> None:
     assert told["audited"]
 
 
+def test_what_is_deleted_just_before_it_is_read_was_not_there(tmp_path: Path) -> None:
+    class Deleted(Log):
+        """The first two messages are deleted between the question for the bounds and the first read."""
+
+        low = 0
+
+        def assign(self, partitions: Any) -> None:
+            self.read = self.low = 2
+
+        def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+            return self.low, len(self.contents)
+
+    _, bounds, _ = _audited(tmp_path, Deleted(refusals=0))
+
+    assert bounds == Bounds(2, 6, complete=True, reached=6)
+
+
 def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,127 @@
+"""A verdict on one screen: what became of the data, why, how to prevent it, what the faults did, and what it cost."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base.plain import one_line, plain
+from chaoskit.contract import installed
+from chaoskit.judge.bounds import describe
+from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.report.following import in_order
+from chaoskit.report.summary import head, hit, program, replay_command
+from chaoskit.report.words import milliseconds
+
+LINES = 25
+"""At most so many lines."""
+
+_WIDTH = 100
+_SHOWN = 3
+_REPORT = "report.html"
+
+
+def brief(verdict: Verdict, folder: Path) -> str:
+    """Return what one looks for first of a run, as plain text of at most `LINES` lines; `chaoskit.report.summary` has
+    all of it."""
+    verdict = plain(verdict)
+    ending = list(_ending(verdict, folder))
+    lines = [*_wrapped(head(verdict), first=""), *_reasons(verdict), ""]
+    lines += [*_anomalies(verdict), *_faults(verdict.faults), *_cost(verdict)]
+    if len(lines) + len(ending) > LINES:
+        lines = [*lines[: LINES - len(ending) - 1], "  ... (--details)"]
+    return "\n".join([*lines, *ending])
+
+
+def _wrapped(texts: Iterable[str], *, first: str = "  ", most: int = 3) -> Iterator[str]:
+    for text in texts:
+        following = f"{first}  "
+        yield from textwrap.wrap(
+            text,
+            _WIDTH,
+            initial_indent=first,
+            subsequent_indent=following,
+            max_lines=most,
+            placeholder=" ...",
+            break_on_hyphens=False,
+        )
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    new = [reason for reason in verdict.reasons if reason not in verdict.headline]
+    yield from _wrapped(new[:_SHOWN], first="  ", most=2)
+    if len(new) > _SHOWN:
+        yield f"  and {len(new) - _SHOWN} more reasons"
+
+
+def _anomalies(verdict: Verdict) -> Iterator[str]:
+    """Yield what was found, what is not allowed first, with its cause and remedy; what follows from it in one line."""
+    known = installed.anomalies()
+    told = {name for name, anomaly in verdict.anomalies.items() if not (known[name].measured and anomaly.allowed)}
+    counted = [
+        (name, follows)
+        for name, follows in in_order(verdict.anomalies)
+        if verdict.anomalies[name].count and name in told
+    ]
+    roots: list[tuple[str, list[str]]] = []
+    for name, follows in counted:
+        if follows:
+            roots[-1][1].append(f"{name} {verdict.anomalies[name].count:,}")
+        else:
+            roots.append((name, []))
+    roots.sort(key=lambda root: verdict.anomalies[root[0]].allowed)
+    for name, following in roots[:_SHOWN]:
+        yield from _anomaly(name, verdict.anomalies[name], following)
+    if rest := roots[_SHOWN:]:
+        named = ", ".join(f"{name} {verdict.anomalies[name].count:,}" for name, _ in rest)
+        yield from _wrapped([f"also found: {named}"], most=2)
+    unseen = [name for name, anomaly in verdict.anomalies.items() if not anomaly.count]
+    if unseen and verdict.audit["complete"]:
+        yield from _wrapped([f"none of: {', '.join(unseen)}"], most=1)
+
+
+def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[str]:
+    yield f"  {name}: {anomaly.count:,}  {'allowed' if anomaly.allowed else 'NOT ALLOWED'}"
+    if anomaly.causes:
+        cause = max(anomaly.causes, key=lambda each: each["count"])
+        story = f": {cause['story']}" if cause.get("story") else ""
+        yield from _wrapped([f"{cause['what'] or 'settings alone'} ({cause['rule']}){story}"], first="    ", most=2)
+    else:
+        yield from _wrapped([anomaly.why], first="    ", most=2)
+    if anomaly.remedy:
+        yield from _wrapped([f"to prevent it: {anomaly.remedy}"], first="    ", most=2)
+    if following:
+        yield from _wrapped([f"and so: {', '.join(following)}"], first="    ", most=2)
+
+
+def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for fault in faults[:_SHOWN]:
+        healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+        proof = fault["evidence"].partition("; ")[0] if fault["effective"] else "NO EFFECT"
+        text = f"{hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}: {proof}"
+        yield from _wrapped([f"fault: {text}"], most=1)
+    if len(faults) > _SHOWN:
+        effective = sum(bool(fault["effective"]) for fault in faults)
+        yield f"  and {len(faults) - _SHOWN} more faults; of all {len(faults)}, {effective} took effect"
+
+
+def _cost(verdict: Verdict) -> Iterator[str]:
+    quiet, send = (verdict.latency.get(name, {}) for name in ("quiet", "send"))
+    p99 = f"send p99 {milliseconds(send.get('p99_ms'))}"
+    if verdict.faults and "send" in quiet:
+        p99 += f" ({milliseconds(quiet['send'].get('p99_ms'))} outside faults)"
+    longest = f"{verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send at most"
+    yield from _wrapped([f"cost: {p99}; {longest}"], most=2)
+    yield from _wrapped((f"{name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()), most=1)
+
+
+def _ending(verdict: Verdict, folder: Path) -> Iterator[str]:
+    here = one_line(str(folder))
+    yield f"  run folder: {here}{f' ({_REPORT} is in it)' if (folder / _REPORT).exists() else ''}"
+    details = one_line(shlex.join([program(), "check", "--details", str(folder)]))
+    yield f"  in detail: {details}"
+    if verdict.replayable:
+        yield f"  to repeat it: {replay_command(folder)}"

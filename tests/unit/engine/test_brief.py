@@ -1,0 +1,67 @@
+"""One screen says what became of the data, why, how to prevent it, what the faults did, and what it cost."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples import verdict
+
+from chaoskit.judge.verdict import Found
+from chaoskit.report.brief import LINES, brief
+
+FOLDER = Path("/store/small/1")
+CAUSE = {
+    "rule": "kafka.os-flush", "fault": 0, "why": "flushing is left to the OS", "story": "each copy was taken",
+    "remedy": "set flush.messages=1", "known": "", "faults": [0], "what": "power-cut of n1 at 8.0 s", "count": 7,
+    "chain": "",
+}  # fmt: skip
+LOST = Found(7, True, "expected", "set flush.messages=1", (7.9, 8.1), (), (CAUSE,))
+FAULT = {
+    "kind": "power-cut", "targets": ["n1"], "effective": True, "healed": True, "at_ms": 8000.0,
+    "healed_at_ms": 13100.0, "evidence": "no answer from n1; n1: 8 of 8 unsynced canaries gone",
+}  # fmt: skip
+
+
+def test_what_was_lost_stands_with_its_cause_and_its_remedy() -> None:
+    text = brief(verdict(anomalies={"lost": LOST, "truncated": replace(LOST, count=3)}, faults=(FAULT,)), FOLDER)
+
+    lines = text.splitlines()
+    assert lines[lines.index("") + 1 :][:5] == [
+        "  lost: 7  allowed",
+        "    power-cut of n1 at 8.0 s (kafka.os-flush): each copy was taken",
+        "    to prevent it: set flush.messages=1",
+        "    and so: truncated 3",
+        "  fault: power-cut on n1 at 8.0 s, healed at 13.1 s: no answer from n1",
+    ]
+
+
+def test_what_is_not_allowed_comes_first_and_measurements_are_left_out() -> None:
+    known = {"redelivered": LOST, "unavailable": LOST, "duplicate": replace(LOST, allowed=False)}
+    text = brief(verdict(anomalies=known), FOLDER)
+
+    assert text.index("duplicate: 7  NOT ALLOWED") < text.index("redelivered: 7  allowed")
+    assert "unavailable" not in text
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_it_is_one_screen(count: int) -> None:
+    long = "because of this and of that, which was so, and so, and not otherwise, as far as anybody knows; " * 5
+    many = dict.fromkeys(["lost", "duplicate", "redelivered", "stuck", "corrupt", "phantom"], replace(LOST, why=long))
+    told = verdict(
+        verdict="invalid",
+        reasons=tuple(f"{number}: {long}" for number in range(count)),
+        anomalies=many,
+        faults=(FAULT,) * count,
+    )
+    lines = brief(told, FOLDER).splitlines()
+
+    assert len(lines) <= LINES
+    assert all(len(line) <= 100 for line in lines[:-3])
+    assert lines[-3:] == [
+        "  run folder: /store/small/1",
+        f"  in detail: {sys.prefix}/bin/chaoskit check --details /store/small/1",
+        f"  to repeat it: {sys.prefix}/bin/chaoskit replay /store/small/1",
+    ]
