@@ -187,7 +187,8 @@ class Measure(Enum):
     """What a limit limits.
 
     `AGE`: of the message, ns. `HELD`: the time for which a consumer held it, ns. `WAITING`: messages that wait for the
-    consumer. `NEWER`: messages of its producer that followed before the consumer received one of them. `ABSENT`: of the
+    consumer. `NEWER`: messages of its producer that followed before the consumer received one of them, and its way was
+    whole again. `ABSENT`: of the
     consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead.
     `SHOWN`: the finding itself shows that the limit was reached; see its detail.
     """
@@ -211,6 +212,7 @@ class Limit:
         most: the limit.
         path: for `ABSENT`: the parties of the session whose interruption counts as absence; for `NEWER`: the way that
             was interrupted meanwhile; empty: it need not have been.
+        by, patience_ns: what interrupts the way, as of `Way`.
         whole_group: for `ABSENT`: whether all members must have been away.
     """
 
@@ -218,6 +220,8 @@ class Limit:
     measure: Measure
     most: float = 0
     path: tuple[Party, ...] = (Party.CONSUMER, Party.BROKERS)
+    by: Act = PARTS_CONNECTIONS
+    patience_ns: int = 0
     whole_group: bool = False
 
 

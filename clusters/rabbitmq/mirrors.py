@@ -19,9 +19,10 @@ def _unsynchronised(declared: Declared) -> Sequence[Mechanism]:
         return ()
     why = (
         "ha-promote-on-failure: always: when the leader's node fails, a mirror is promoted that need not have all its "
-        "messages: it was down before"
+        "messages: it was down before, and joined again without what it had"
     )
-    return (Copies(why=why, elects=Elects.LAGGING, lag_ns=None),)
+    elects = Elects.LAGGING | Elects.OUT_OF_SYNC | Elects.DAMAGED
+    return (Copies(why=why, in_process=True, elects=elects, lag_ns=None),)
 
 
 def _apart(declared: Declared) -> Sequence[Mechanism]:

@@ -52,14 +52,19 @@ def _datagrams(declared: Declared) -> Sequence[Mechanism]:
 
 def _unkept(declared: Declared, why: str) -> Sequence[Mechanism]:
     """Return how a message is lost that nobody keeps."""
-    waits_ns = int(declared.options.config.get(WAIT_BEFORE_DROP, WAITS_BEFORE_DROP_US)) * MICROSECOND
-    by = PARTS_CONNECTIONS | LATE | Act.DROPS
-    way = Way(why=why, path=_way(declared), by=by, patience_ns=waits_ns + 1, in_order=False)
+    by, patience_ns = _drops(declared)
+    way = Way(why=why, path=_way(declared), by=by, patience_ns=patience_ns, in_order=False)
     paced = declared.get(Paced)
     if paced is not None and paced.size > BATCH_BYTES:
         large = f"{why}; one of {paced.size} bytes takes several batches of {BATCH_BYTES}, which fill it at once"
         return way, Choice(why=large)
     return way, *overload(declared, why)
+
+
+def _drops(declared: Declared) -> tuple[Act, int]:
+    """Return what makes a link drop messages, and how late packets may be, ns, before it does."""
+    waits_ns = int(declared.options.config.get(WAIT_BEFORE_DROP, WAITS_BEFORE_DROP_US)) * MICROSECOND
+    return PARTS_CONNECTIONS | LATE | Act.DROPS, waits_ns + 1
 
 
 def _way(declared: Declared) -> tuple[Party, ...]:
@@ -80,7 +85,8 @@ def _cache(declared: Declared) -> Sequence[Mechanism]:
         return ()
     kept = publisher_settings(declared.producer).cache
     why = f"producer.cache: {kept}: a publisher keeps no more of a topic for subscribers that lack some"
-    return (Limit(why=why, measure=Measure.NEWER, most=kept, path=_way(declared)),)
+    by, patience_ns = _drops(declared)
+    return (Limit(why=why, measure=Measure.NEWER, most=kept, path=_way(declared), by=by, patience_ns=patience_ns),)
 
 
 def _not_heard(declared: Declared) -> Sequence[Mechanism]:

@@ -104,7 +104,11 @@ class Cases:
         return self.messages[0]
 
     def stored_ns(self, message: Message) -> Ints:
-        """Return when each message was stored at the latest: when it was acknowledged, or seen, which may be before."""
+        """Return when each message was stored at the latest: when it was acknowledged, or seen before that. One of a
+        pair that nobody acknowledged was seen some time after it was written."""
+        if self.anomaly.about is About.PAIR:
+            unanswered = (message.acked_ns == FOREVER) & message.known
+            return np.where(unanswered, message.written_ns, message.acked_ns)
         seen = (self.anomaly.about is About.MESSAGE) & (self.at_ns != NEVER) & (self.at_ns >= message.written_ns)
         return np.where(seen, np.minimum(self.at_ns, message.acked_ns), message.acked_ns)
 

@@ -158,9 +158,9 @@ class _Partition:
 
     @cached_property
     def _proved_ends(self) -> Ints:
-        """When hosts had ended for sure: what was written later never came to them."""
+        """When hosts had ended for sure, or were damaged: what was written later never came to them, or stayed."""
         ends = [effect.done_ns or effect.start_ns for effect in self._record.effects if effect.acts & Act.ENDS]
-        return np.array(sorted(ends), np.int64)
+        return np.array(sorted({*ends, *(harm.until_ns for harm in self._harms)}), np.int64)
 
     @cached_property
     def _sites(self) -> list[Site]:
@@ -214,7 +214,7 @@ class _Partition:
         now = self._acknowledging(acked_ns)
         required = self._required(now, acked_ns, written_ns)
         state = _State({host: _Copy(acked_ns) for host in required}, now.leader, now, required)
-        for at_ns, harm, standing in self._events(acked_ns):
+        for at_ns, harm, standing in self._events(acked_ns, written_ns):
             if harm is not None:
                 fate = self._damaged(state, harm, acked_ns)
             elif standing is not None:
@@ -238,12 +238,12 @@ class _Partition:
                 return Fate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
 
-    def _events(self, acked_ns: int) -> list[tuple[int, Harm | None, Standing | None]]:
-        """Return what happened after a message was acknowledged, in order of time; with the times at which hosts that
-        count as in sync must have it."""
+    def _events(self, acked_ns: int, written_ns: int) -> list[tuple[int, Harm | None, Standing | None]]:
+        """Return what happened after a message was acknowledged, in order of time, and which damage came since it was
+        written; with the times at which hosts that count as in sync must have it."""
         lag_ns = self._mechanism.lag_ns
         events: list[tuple[int, Harm | None, Standing | None]] = [
-            (harm.until_ns, harm, None) for harm in self._harms if harm.until_ns >= acked_ns
+            (harm.until_ns, harm, None) for harm in self._harms if harm.until_ns >= written_ns
         ]
         events += [(standing.at_ns, None, standing) for standing in self._standings if standing.at_ns > acked_ns]
         back = [harm.back_ns for harm in self._harms if acked_ns <= harm.back_ns < FOREVER]

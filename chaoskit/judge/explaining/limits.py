@@ -108,10 +108,12 @@ def _followed(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     reached, faults = np.ones(cases.size, np.bool_), dict[int, tuple[Effect, ...]]()
     for name, rows in lacking(record, cases):
         for place, here in cases.by_place(rows):
-            count, next_ns = _newer(record, place, name, cases.message.value[here])
-            reached[here] &= count >= mechanism.most
+            values = cases.message.value[here]
+            next_ns = _next_ns(record, place, name, values)
             if mechanism.path:
                 _interrupted(record, mechanism, cases, (place, name), here, next_ns, reached, faults)
+            else:
+                reached[here] &= _followers(record, place, values, next_ns) >= mechanism.most
     together: dict[tuple[Effect, ...], list[int]] = {}
     for row in np.flatnonzero(reached).tolist():
         together.setdefault(faults.get(row, ()), []).append(row)
@@ -130,7 +132,8 @@ def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
     reached: Flags,
     faults: dict[int, tuple[Effect, ...]],
 ) -> None:
-    """Note which messages were written, and not received, while their way was interrupted."""
+    """Note which messages were written, and not received, while their way was interrupted, and were followed by enough
+    others until it was whole again."""
     place, consumer = way
     written_ns = cases.message.written_ns[rows]
     held = np.zeros(rows.size, np.bool_)
@@ -138,30 +141,37 @@ def _interrupted(  # noqa: PLR0917 - what a way is, and what is known of it
     for number in np.unique(cases.message.value[rows] >> PRODUCER_SHIFT).tolist():
         own = cases.message.value[rows] >> PRODUCER_SHIFT == number
         producer = record.producer_of(place, int(cases.message.value[rows][own][0]))
-        gaps = links.interruptions(mechanism.path, place, producer, consumer, PARTS_CONNECTIONS)
+        gaps = links.interruptions(mechanism.path, place, producer, consumer, mechanism.by, mechanism.patience_ns)
         for gap in gaps:
             overlaps = own & (written_ns <= gap.until_ns) & (next_ns >= gap.start_ns)
+            until_ns = np.maximum(next_ns, gap.until_ns)
+            overlaps &= _followers(record, place, cases.message.value[rows], until_ns) >= mechanism.most
             faults.update(dict.fromkeys(rows[overlaps & ~held].tolist(), (gap.effect,)))
             held |= overlaps
     reached[rows[~held]] = False
 
 
-def _newer(record: Record, place: Place, client: str, values: Ints) -> tuple[Ints, Ints]:
-    """Return for each message how many of its producer followed until a client received one of them, and when."""
-    sends, receipts = record.sends(place), record.receipts(place).get(client)
-    count, next_ns = np.zeros(values.size, np.int64), np.full(values.size, FOREVER)
+def _next_ns(record: Record, place: Place, client: str, values: Ints) -> Ints:
+    """Return for each message when a client received a later one of its producer; `FOREVER`: never."""
+    receipts = record.receipts(place).get(client)
+    if receipts is None or not receipts.value.size:
+        return np.full(values.size, FOREVER)
+    at = np.searchsorted(receipts.value, values, side="right")
+    known = np.minimum(at, receipts.value.size - 1)
+    same = (at < receipts.value.size) & (receipts.value[known] >> PRODUCER_SHIFT == values >> PRODUCER_SHIFT)
+    return np.where(same, receipts.at_ns[known], FOREVER)
+
+
+def _followers(record: Record, place: Place, values: Ints, until_ns: Ints) -> Ints:
+    """Return for each message how many of its producer were sent after it until a time."""
+    sends, count = record.sends(place), np.zeros(values.size, np.int64)
     if sends is None:
-        return count, next_ns
-    if receipts is not None and receipts.value.size:
-        at = np.searchsorted(receipts.value, values, side="right")
-        known = np.minimum(at, receipts.value.size - 1)
-        same = (at < receipts.value.size) & (receipts.value[known] >> PRODUCER_SHIFT == values >> PRODUCER_SHIFT)
-        next_ns = np.where(same, receipts.at_ns[known], FOREVER)
+        return count
     for producer in np.unique(values >> PRODUCER_SHIFT).tolist():
         own, mine = sends.value >> PRODUCER_SHIFT == producer, values >> PRODUCER_SHIFT == producer
-        begun = np.searchsorted(np.maximum.accumulate(sends.start_ns[own]), next_ns[mine], side="right")
+        begun = np.searchsorted(np.maximum.accumulate(sends.start_ns[own]), until_ns[mine], side="right")
         count[mine] = begun - np.searchsorted(sends.value[own], values[mine], side="right")
-    return count, next_ns
+    return count
 
 
 def _held(record: Record, mechanism: Limit, cases: Cases) -> Derived:
