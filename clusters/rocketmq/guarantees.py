@@ -23,6 +23,7 @@ from clusters.rocketmq.settings import (
     FLUSH,
     LAG_MS,
     LEAST_IN_SYNC,
+    OFFSETS_FLUSH_MS,
     SETTINGS,
     TIMER_FLUSH_MS,
     TIMER_PRECISION_MS,
@@ -183,6 +184,10 @@ def _any_order(declared: Declared) -> Sequence[Mechanism]:
     return (Choice(why="type: normal: messages are spread over the queues of a topic, and popped from all of them"),)
 
 
+_WRITTEN_LATER = (TIMER_FLUSH_MS, TIMER_PRECISION_MS, OFFSETS_FLUSH_MS)
+"""How long after its time a broker may not have written that a delayed message has come to light, and was popped."""
+
+
 def _delayed_again(declared: Declared) -> Sequence[Mechanism]:
     delay_ms = max((dict(topic.settings).get("delay", 0) for topic in declared.topics), default=0)
     if not delay_ms:
@@ -192,8 +197,8 @@ def _delayed_again(declared: Declared) -> Sequence[Mechanism]:
         "of the master some come to light again"
     )
     path, options = (Party.LEADER,), declared.options
-    waits_ms = delay_ms + TIMER_FLUSH_MS.number_of(options) + TIMER_PRECISION_MS.number_of(options)
-    # What came to light again may be received once more after a copy of it was settled.
+    waits_ms = delay_ms + sum(setting.number_of(options) for setting in _WRITTEN_LATER)
+    # What comes to light again, and is popped again besides, is received once more after that was settled.
     return Session(why=why, path=path), Retry(why=why, path=path, after_ns=waits_ms * MILLISECOND)
 
 

@@ -89,9 +89,12 @@ TIMER_FLUSH_MS = _of_brokers("timerFlushIntervalMs", 1_000)
 TIMER_PRECISION_MS = _of_brokers("timerPrecisionMs", 1_000)
 """How late a delayed message may come to light."""
 
+OFFSETS_FLUSH_MS = _of_brokers("flushConsumerOffsetInterval", 5_000)
+"""How often a broker writes how far groups have popped."""
+
 SETTINGS = (
     FLUSH, ALL_ACK, LEAST_IN_SYNC, COPIES, LAG_MS, ASKED_MS, ASKED_AGAIN_MS, NOTED_MS, TIMER_FLUSH_MS,
-    TIMER_PRECISION_MS,
+    TIMER_PRECISION_MS, OFFSETS_FLUSH_MS,
 )  # fmt: skip
 """The settings from which RocketMQ's guarantees follow."""
 
