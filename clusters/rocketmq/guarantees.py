@@ -17,12 +17,9 @@ from clusters.common.properties import setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings
+from clusters.rocketmq.copies import all_ack, copies_at_least, flushes_each, has_queues, lag_ns, taken
 from clusters.rocketmq.settings import (
-    ALL_ACK,
-    COPIES,
     FLUSH,
-    LAG_MS,
-    LEAST_IN_SYNC,
     OFFSETS_FLUSH_MS,
     SETTINGS,
     TIMER_FLUSH_MS,
@@ -30,6 +27,7 @@ from clusters.rocketmq.settings import (
     RocketOptions,
 )
 from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
+from clusters.rocketmq.unflushed import UNFLUSHED_RULES
 from clusters.rocketmq.ways import in_order, retried, way
 
 _GIVES_UP_SLAVES = (5, 4)
@@ -43,84 +41,34 @@ _TIMES_OUT = ("sendMsgTimeout", 3_000)
 _COUNTED_NS = 120 * SECOND
 """How long a broker keeps a connection of which it hears nothing."""
 
-_READS_FLUSHED = (5, 3)
-"""First release that gives readers of a master with SYNC_FLUSH only what is flushed."""
-
-
-def flushes_each(options: RocketOptions) -> bool:
-    """Return whether a message is on the master's disk before it is acknowledged."""
-    return str(FLUSH.of(options)) == "SYNC_FLUSH"
-
-
-def copies_at_least(declared: Declared) -> int:
-    """Return how many brokers have a message when it is acknowledged, at least, of those that can become master."""
-    if not declared.options.elects:
-        return 1
-    return (LEAST_IN_SYNC if _all_ack(declared) else COPIES).number_of(declared.options)
-
-
-def _required(declared: Declared) -> Required:
-    """Return who has a message when it is acknowledged, of those that can become master."""
-    return Required.IN_SYNC if declared.options.elects and _all_ack(declared) else Required.LEADER
-
-
-def _all_ack(declared: Declared) -> bool:
-    return ALL_ACK.is_on(declared.options)
-
-
-def _lag_ns(declared: Declared) -> int:
-    """Return for how long a slave may not have caught up and still be in the sync-state set, ns."""
-    return LAG_MS.number_of(declared.options) * MILLISECOND
-
-
-def _taken(declared: Declared, why: str, damage: Damage) -> Copies:
-    return Copies(
-        why=why,
-        required=_required(declared),
-        takes=damage,
-        lag_ns=_lag_ns(declared),
-        least=copies_at_least(declared),
-        from_its_end=not _queues(declared),
-    )
-
-
-def _queues(declared: Declared) -> bool:
-    return declared.get(Queueing) is not None
-
 
 def _os_flush(declared: Declared) -> Sequence[Mechanism]:
     if flushes_each(declared.options):
         return ()
     why = "flushDiskType=ASYNC_FLUSH: what a broker that lost its power had acknowledged may have been in memory only"
-    return (_taken(declared, why, Damage.FORGETS | Damage.DESTROYS),)
-
-
-def _read_unflushed(declared: Declared) -> Sequence[Mechanism]:
-    options: RocketOptions = declared.options
-    if parse_version(options.version) >= _READS_FLUSHED or not flushes_each(options):
-        return ()
-    why = (
-        "before 5.3 readers get messages that the master has not flushed: after a power cut, others are at the "
-        "positions that they have read"
-    )
-    return (_taken(declared, why, Damage.FORGETS | Damage.DESTROYS),)
+    return (taken(declared, why, Damage.FORGETS | Damage.DESTROYS),)
 
 
 def _disks_lost(declared: Declared) -> Sequence[Mechanism]:
     why = f"a message needs to be on the disks of {copies_at_least(declared)} broker(s) that can be master"
-    return (_taken(declared, why, Damage.DESTROYS),)
+    return (taken(declared, why, Damage.DESTROYS),)
 
 
 def _alone(declared: Declared, why: str) -> Sequence[Mechanism]:
     """Return how what the master alone has is lost when another broker becomes master."""
-    elects, lag_ns = Elects.LAGGING, _lag_ns(declared)
     return (
-        Copies(why=why, required=Required.LEADER, elects=elects, lag_ns=lag_ns, from_its_end=not _queues(declared)),
+        Copies(
+            why=why,
+            required=Required.LEADER,
+            elects=Elects.LAGGING,
+            lag_ns=lag_ns(declared),
+            from_its_end=not has_queues(declared),
+        ),
     )
 
 
 def _one_copy(declared: Declared) -> Sequence[Mechanism]:
-    if not declared.options.elects or copies_at_least(declared) > 1 or _all_ack(declared):
+    if not declared.options.elects or copies_at_least(declared) > 1 or all_ack(declared):
         return ()
     why = (
         "allAckInSyncStateSet=false, inSyncReplicas=1: the master acknowledges alone, and what no slave has yet is "
@@ -131,7 +79,7 @@ def _one_copy(declared: Declared) -> Sequence[Mechanism]:
 
 def _gives_up_slaves(declared: Declared) -> Sequence[Mechanism]:
     options: RocketOptions = declared.options
-    if not options.elects or not _all_ack(declared) or parse_version(options.version) < _GIVES_UP_SLAVES:
+    if not options.elects or not all_ack(declared) or parse_version(options.version) < _GIVES_UP_SLAVES:
         return ()
     why = (
         "a master whose connection to a slave breaks takes it out of its own sync-state set before controllers agree: "
@@ -179,7 +127,7 @@ def _counted_twice(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _any_order(declared: Declared) -> Sequence[Mechanism]:
-    if not _queues(declared) or in_order(declared):
+    if not has_queues(declared) or in_order(declared):
         return ()
     return (Choice(why="type: normal: messages are spread over the queues of a topic, and popped from all of them"),)
 
@@ -203,7 +151,7 @@ def _delayed_again(declared: Declared) -> Sequence[Mechanism]:
 
 
 def _popped_again(declared: Declared) -> Sequence[Mechanism]:
-    if not _queues(declared):
+    if not has_queues(declared):
         return ()
     why = (
         "how far a group has popped, and what of it is acknowledged, is written seconds later, and slaves copy it "
@@ -233,17 +181,7 @@ RULES = (
         "rocketmq/power-all:async-flush",
         "rocketmq/power-all:sync-flush",
     ),
-    Rule(
-        "rocketmq.read-unflushed",
-        ("truncated", "offset-conflict", "redelivered", "sequence-jump"),
-        _read_unflushed,
-        "set version: 5.5.0",
-        "issue 8239 of apache/rocketmq, and its pull request 8240",
-        "rocketmq/read-unflushed:v5-2-0",
-        "rocketmq/read-unflushed:current",
-        known="https://github.com/apache/rocketmq/issues/8239",
-        alone=True,
-    ),
+    *UNFLUSHED_RULES,
     Rule(
         "rocketmq.one-copy",
         ("truncated",),
