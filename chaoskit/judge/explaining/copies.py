@@ -77,9 +77,11 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
                     held = held[cases.at_ns[held] >= fate.begun_ns - CLOCKS_NS]
                 derived.tell(held, fate.story)
         if cases.reading:
-            # What a reader had received before may be gone.
-            gone = rows[np.isin(cases.other.value[rows], record.gone.get(place, _NOTHING))]
-            for chosen, fate in partition.fates(cases.other.acked_ns[gone], cases.other.written_ns[gone]):
+            # What a reader had received before may be gone, also if nobody acknowledged it.
+            unanswered = cases.other.known & (cases.other.acked_ns == FOREVER)
+            gone = rows[unanswered[rows] | np.isin(cases.other.value[rows], record.gone.get(place, _NOTHING))]
+            stored_ns = np.where(unanswered, cases.other.written_ns, cases.other.acked_ns)[gone]
+            for chosen, fate in partition.fates(stored_ns, cases.other.written_ns[gone]):
                 seen = gone[chosen]
                 derived.tell(seen[cases.at_ns[seen] >= fate.begun_ns - CLOCKS_NS], fate.story)
             # What a reader experienced may follow from the loss of other messages of its partition.
