@@ -54,7 +54,9 @@ def _install() -> None:
     if _before or threading.current_thread() is not threading.main_thread():
         return
     for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+        # Under nohup a closed terminal does not matter. A shell ignores Ctrl-C for what runs in the background: one that
+        # comes all the same is meant.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             _before[number] = signal.signal(number, _dispatch)
 
 

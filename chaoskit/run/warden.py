@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from chaoskit.base.journal import Journal
-from chaoskit.run.heal import heal
+from chaoskit.run.heal import WARDEN, heal
 
 GRACE_S = 60
 """How long after the end of the harness its lab is left as it is, for who looks at it or heals it."""
@@ -45,7 +45,7 @@ class Warden:
 
     def __init__(self, journal: Path, grace_s: int = GRACE_S) -> None:
         # The name alone: the folder in a command line would make it one of the lab's own processes.
-        command = ["sh", "-c", _WAIT, "warden", journal.name, str(grace_s), sys.executable]
+        command = ["sh", "-c", _WAIT, WARDEN, journal.name, str(grace_s), sys.executable]
         nothing = subprocess.DEVNULL
         self._shell = subprocess.Popen(
             command, cwd=journal.parent, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True

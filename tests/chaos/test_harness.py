@@ -16,6 +16,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+from dispositions import DEFAULT_SIGNALS
 from machine import snapshot
 
 from chaoskit.base import yaml
@@ -158,7 +159,7 @@ def test_what_ends_a_run_like_ctrl_c_leaves_nothing(tmp_path: Path, line: str, e
     load = {"kind": "feed", "rate": 300, "duration": "10m"}
     scenario = write(tmp_path, cluster={"system": "mosquitto", "hosts": 1}, workload=load)
     terminal, its = pty.openpty()
-    command = ["setsid", "--ctty", *COMMAND, "run", str(scenario), "--store", str(tmp_path / "store")]
+    command = ["setsid", "--ctty", *DEFAULT_SIGNALS, *COMMAND, "run", str(scenario), "--store", str(tmp_path / "store")]
     with subprocess.Popen(command, stdin=its, stdout=its, stderr=its) as process:
         os.close(its)
         printed = b""

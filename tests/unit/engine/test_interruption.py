@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
+from dispositions import default_signals
 
 from chaoskit.base.ending import SIGNALS
 from chaoskit.run.interruption import TooEarly, interruptible
+
+
+@pytest.fixture(autouse=True)
+def _not_ignored() -> Iterator[None]:
+    with default_signals():
+        yield
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)

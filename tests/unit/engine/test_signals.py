@@ -7,9 +7,11 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dispositions import DEFAULT_SIGNALS, default_signals
 
 from chaoskit.base.ending import SIGNALS
 from chaoskit.base.journal import Journal
@@ -29,11 +31,21 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.fixture(autouse=True)
+def _not_ignored() -> Iterator[None]:
+    """The tests may run in the background, or under nohup."""
+    with default_signals():
+        yield
+
+
 @pytest.mark.usefixtures("own_state")
 def test_a_closed_terminal_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     mine, its = pty.openpty()
     program = subprocess.Popen(
-        ["setsid", "--ctty", sys.executable, "-c", _PROGRAM, tmp_path / "told"], stdin=its, stdout=its, stderr=its
+        ["setsid", "--ctty", *DEFAULT_SIGNALS, sys.executable, "-c", _PROGRAM, tmp_path / "told"],
+        stdin=its,
+        stdout=its,
+        stderr=its,
     )
     os.close(its)
     assert os.read(mine, 100).startswith(b"begun")

@@ -39,7 +39,8 @@ class _Client:
         sleeper = subprocess.Popen(["sleep", "60"])
         to, from_ = open(to_us, "wb", 0), open(from_us, "rb", 0)  # noqa: PTH123, SIM115
         self.jvm = Jvm(to, from_, sleeper)
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._serving = threading.Thread(target=self._serve, daemon=True)
+        self._serving.start()
 
     def _serve(self) -> None:
         while len(asked := self._requests.read(_ENDING.size)) == _ENDING.size:
@@ -51,6 +52,7 @@ class _Client:
 
     def close(self) -> None:
         self.jvm.close()
+        self._serving.join()
         self._requests.close()
         self._answers.close()
 
