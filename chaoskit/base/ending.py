@@ -54,8 +54,8 @@ def _install() -> None:
     if _before or threading.current_thread() is not threading.main_thread():
         return
     for number in SIGNALS:
-        # Under nohup a closed terminal does not matter. What a shell runs in the background ignores Ctrl-C; one that comes
-        # all the same is meant.
+        # Under nohup a closed terminal does not matter. What a shell runs in the background ignores Ctrl-C: one that
+        # comes all the same is meant.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             _before[number] = signal.signal(number, _dispatch)
 
