@@ -21,8 +21,8 @@ import sys, time
 from pathlib import Path
 from chaoskit.base.journal import Journal
 journal = Journal("held")
-print("begun", flush=True)
 try:
+    print("begun", flush=True)
     time.sleep(600)
 except KeyboardInterrupt:
     print("this goes to a terminal that may be gone", flush=True)
