@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Choice, Mechanism, Party, Retry, Session
 from chaoskit.contract.traits import Group, Resends, Transactions
@@ -38,10 +39,11 @@ def _batches(declared: Declared) -> bool:
 
 
 def _resent(declared: Declared, why: str) -> Sequence[Mechanism]:
-    """Return how a message is sent again: whenever a producer goes on with a new client, or its answer was lost."""
+    """Return how a message is sent again: whenever a producer goes on with a new client, or its answer was lost, or its
+    owner lost ZooKeeper or its bookies, and with them the topic."""
     if _resends(declared).restarts:
         return (Choice(why=why),)
-    return (Retry(why=why, names=SEND),)
+    return Retry(why=why, names=SEND), Retry(why=why, path=(Party.LEADER, Party.BROKERS), by=Act.CUTS | Act.BREAKS)
 
 
 def _other_batches(declared: Declared) -> Sequence[Mechanism]:
