@@ -39,7 +39,7 @@ def let_go() -> None:
 
 
 @contextmanager
-def told_of(handler: Callable[[], None]) -> Iterator[None]:
+def handled_by(handler: Callable[[], None]) -> Iterator[None]:
     """Call a handler for each signal, in the main thread; nothing happens outside of it."""
     _handlers.append(handler)
     _install()
@@ -88,8 +88,8 @@ def _leave_terminal() -> None:
         null = os.fstat(nothing.fileno()).st_rdev
         for standard in range(3):
             try:
-                found = os.fstat(standard)
+                status = os.fstat(standard)
             except OSError:  # it was closed
                 continue
-            if stat.S_ISCHR(found.st_mode) and found.st_rdev != null:
+            if stat.S_ISCHR(status.st_mode) and status.st_rdev != null:
                 os.dup2(nothing.fileno(), standard)

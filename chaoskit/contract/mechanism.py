@@ -188,9 +188,8 @@ class Measure(Enum):
 
     `AGE`: of the message, ns. `HELD`: the time for which a consumer held it, ns. `WAITING`: messages that wait for the
     consumer. `NEWER`: messages of its producer that followed before the consumer received one of them, and its way was
-    whole again. `ABSENT`: of the
-    consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead.
-    `SHOWN`: the finding itself shows that the limit was reached; see its detail.
+    whole again. `ABSENT`: of the consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that
+    stores the partition was ahead. `SHOWN`: the finding itself shows that the limit was reached; see its detail.
     """
 
     AGE = auto()

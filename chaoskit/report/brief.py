@@ -13,6 +13,7 @@ from chaoskit.contract import installed
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import Found, Verdict
 from chaoskit.report.following import in_order
+from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command
 from chaoskit.report.words import milliseconds
 
@@ -21,7 +22,6 @@ LINES = 25
 
 _WIDTH = 100
 _SHOWN = 3
-_REPORT = "report.html"
 
 
 def brief(verdict: Verdict, folder: Path) -> str:
@@ -60,11 +60,11 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
 def _anomalies(verdict: Verdict) -> Iterator[str]:
     """Yield what was found, what is not allowed first, with its cause and remedy; what follows from it in one line."""
     known = installed.anomalies()
-    told = {name for name, anomaly in verdict.anomalies.items() if not (known[name].measured and anomaly.allowed)}
+    shown = {name for name, anomaly in verdict.anomalies.items() if not (known[name].measured and anomaly.allowed)}
     counted = [
         (name, follows)
         for name, follows in in_order(verdict.anomalies)
-        if verdict.anomalies[name].count and name in told
+        if verdict.anomalies[name].count and name in shown
     ]
     roots: list[tuple[str, list[str]]] = []
     for name, follows in counted:
@@ -120,7 +120,7 @@ def _cost(verdict: Verdict) -> Iterator[str]:
 
 def _ending(verdict: Verdict, folder: Path) -> Iterator[str]:
     here = one_line(str(folder))
-    yield f"  run folder: {here}{f' ({_REPORT} is in it)' if (folder / _REPORT).exists() else ''}"
+    yield f"  run folder: {here}{f' ({REPORT} is in it)' if (folder / REPORT).exists() else ''}"
     details = one_line(shlex.join([program(), "check", "--details", str(folder)]))
     yield f"  in detail: {details}"
     if verdict.replayable:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +13,13 @@ import psutil
 from chaoskit.base.errors import BadInput, ChaoskitError, Problems
 from chaoskit.base.journal import abandoned
 from chaoskit.contract.installed import provider
+from chaoskit.run.warden import dismiss
 from chaoskit.scenario.remote import named_in
 
 PROCESS = "process"
 """Provider of entries that identify a worker process by a word in its command line."""
 
 WORKER_MODULE = "chaoskit.run.worker"
-
-WARDEN = "warden"
-"""The name of the shell that heals the journal of a harness that is gone, in its command line."""
 
 _STARTED_S = 60
 
@@ -46,7 +42,7 @@ def heal(only: Path | None = None) -> list[str]:
             problems.add(BadInput(f"{error} (in {journal.path}, which you may delete if nothing of it exists)"))
         if not left:
             journal.close()
-            _end_warden(journal.path.name)
+            dismiss(journal.path)
     if problems:
         raise BadInput("\n".join([*(f"removed {item}" for item in removed), str(problems.error())]))
     return removed
@@ -98,15 +94,6 @@ def _undo_in_time(entry: Mapping[str, Any]) -> list[str]:
             time.sleep(1)
 
 
-def _end_warden(name: str) -> None:
-    """End the shell that waits to heal a journal, with its `sleep`; see `chaoskit.run.warden`."""
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if words[:1] == ["sh"] and WARDEN in words and name in words:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
 def _end_process(mark: str) -> list[str]:
     ended = []
     for process in psutil.process_iter(["cmdline"]):
@@ -115,3 +102,7 @@ def _end_process(mark: str) -> list[str]:
             process.kill()
             ended.append(f"process {process.pid}")
     return ended
+
+
+if __name__ == "__main__":  # started by a warden, in the folder of the journals
+    heal(Path(sys.argv[1]).resolve())

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from chaoskit.base.ending import told_of
+from chaoskit.base.ending import handled_by
 
 INTERRUPTED = "interrupted before the load's declared end"
 """Reason in a verdict: the user ended the load."""
@@ -70,5 +70,5 @@ def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
         else:
             asked.end(TooEarly)
 
-    with told_of(interrupt):
+    with handled_by(interrupt):
         yield asked

@@ -6,17 +6,23 @@ until then.
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from chaoskit.base.journal import Journal
-from chaoskit.run.heal import WARDEN, heal
 
 GRACE_S = 60
 """How long after the end of the harness its lab is left as it is, for who looks at it or heals it."""
+
+_NAME = "warden"
+"""Name of the shell in its command line."""
 
 _WAIT = """
 exec 9< "$1" || exit
@@ -24,7 +30,7 @@ flock 9
 exec 9<&-
 left=$2
 while [ -e "$1" ]; do
-    [ "$left" -le 0 ] && exec "$3" -m chaoskit.run.warden "$1"
+    [ "$left" -le 0 ] && exec "$3" -m chaoskit.run.heal "$1"
     left=$((left - 1))
     sleep 1
 done
@@ -45,7 +51,7 @@ class Warden:
 
     def __init__(self, journal: Path, grace_s: int = GRACE_S) -> None:
         # The name alone: the folder in a command line would make it one of the lab's own processes.
-        command = ["sh", "-c", _WAIT, WARDEN, journal.name, str(grace_s), sys.executable]
+        command = ["sh", "-c", _WAIT, _NAME, journal.name, str(grace_s), sys.executable]
         nothing = subprocess.DEVNULL
         self._shell = subprocess.Popen(
             command, cwd=journal.parent, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
@@ -68,10 +74,10 @@ def watched(name: str) -> Iterator[Journal]:
         warden.wait()
 
 
-def main(name: str) -> None:
-    """Remove what one journal of this folder holds."""
-    heal(Path(name).resolve())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def dismiss(journal: Path) -> None:
+    """End the shell that waits to heal a journal, of whatever harness, with its `sleep`."""
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if words[:1] == ["sh"] and _NAME in words and journal.name in words:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

@@ -43,27 +43,31 @@ _BROKER, _TOPIC = "broker", "topic"
 _NEVER = 2**63 - 1
 
 
-def _of_topics(name: str, default: Any, of_brokers: str) -> Setting:
-    """Return a setting of topics that brokers have under another name."""
-    return Setting(name, default, (_TOPIC,), _TOPIC, inherits=Setting(of_brokers, default, reporter=_BROKER))
+def _of_brokers(name: str, default: bool | int | str) -> Setting:
+    return Setting(name, default, reporter=_BROKER)
 
 
-FLUSH = _of_topics("flush.messages", _NEVER, "log.flush.interval.messages")
-MIN_INSYNC = _of_topics("min.insync.replicas", 1, "min.insync.replicas")
-UNCLEAN = _of_topics("unclean.leader.election.enable", False, "unclean.leader.election.enable")
-CLEANUP = _of_topics("cleanup.policy", "delete", "log.cleanup.policy")
-RETENTION_BYTES = _of_topics("retention.bytes", -1, "log.retention.bytes")
+def _of_topics(name: str, of_brokers: Setting) -> Setting:
+    """Return a setting of topics for which brokers have a default."""
+    return Setting(name, of_brokers.default, (_TOPIC,), _TOPIC, inherits=of_brokers)
+
+
+INTERNAL_FLUSH = _of_brokers("log.flush.interval.messages", _NEVER)
+"""Of topics for which nobody sets `flush.messages`, such as Kafka's own."""
+
+LAG_MS = _of_brokers("replica.lag.time.max.ms", 30_000)
+OFFSETS_MINUTES = _of_brokers("offsets.retention.minutes", 7 * 24 * 60)
+OF_BROKERS = (INTERNAL_FLUSH, LAG_MS, OFFSETS_MINUTES)
+
+FLUSH = _of_topics("flush.messages", INTERNAL_FLUSH)
+MIN_INSYNC = _of_topics("min.insync.replicas", _of_brokers("min.insync.replicas", 1))
+UNCLEAN = _of_topics("unclean.leader.election.enable", _of_brokers("unclean.leader.election.enable", default=False))
+CLEANUP = _of_topics("cleanup.policy", _of_brokers("log.cleanup.policy", "delete"))
+RETENTION_BYTES = _of_topics("retention.bytes", _of_brokers("log.retention.bytes", -1))
 RETENTION_MS = Setting("retention.ms", 7 * 24 * 3_600_000, (_TOPIC,), _TOPIC)
 """Brokers have three settings for it; see `clusters.kafka.retention`."""
 
 OF_TOPICS = (FLUSH, MIN_INSYNC, UNCLEAN, CLEANUP, RETENTION_BYTES, RETENTION_MS)
-
-INTERNAL_FLUSH = Setting("log.flush.interval.messages", _NEVER, reporter=_BROKER)
-"""Of topics for which nobody sets `flush.messages`, such as Kafka's own."""
-
-LAG_MS = Setting("replica.lag.time.max.ms", 30_000, reporter=_BROKER)
-OFFSETS_MINUTES = Setting("offsets.retention.minutes", 7 * 24 * 60, reporter=_BROKER)
-OF_BROKERS = (INTERNAL_FLUSH, LAG_MS, OFFSETS_MINUTES)
 
 FORCE_SYNC = Setting("forceSync", "yes", ("zookeeper", "config"))
 """ZooKeeper does not report it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Damage, Declared, Rule
@@ -36,27 +36,21 @@ def _unflushed_positions(declared: Declared) -> Sequence[Mechanism]:
     return (Session(why=why, path=(Party.LEADER,), by=Act.ENDS),)
 
 
+def _rule(name: str, allows: tuple[str, ...], mechanisms: Callable[[Declared], Sequence[Mechanism]]) -> Rule:
+    return Rule(
+        name,
+        allows,
+        mechanisms,
+        "set version: 5.5.0",
+        "issue 8239 of apache/rocketmq, and its pull request 8240",
+        "rocketmq/read-unflushed:v5-2-0",
+        "rocketmq/read-unflushed:current",
+        known="https://github.com/apache/rocketmq/issues/8239",
+        alone=True,
+    )
+
+
 UNFLUSHED_RULES = (
-    Rule(
-        "rocketmq.read-unflushed",
-        ("truncated", "offset-conflict", "sequence-jump"),
-        _read_unflushed,
-        "set version: 5.5.0",
-        "issue 8239 of apache/rocketmq, and its pull request 8240",
-        "rocketmq/read-unflushed:v5-2-0",
-        "rocketmq/read-unflushed:current",
-        known="https://github.com/apache/rocketmq/issues/8239",
-        alone=True,
-    ),
-    Rule(
-        "rocketmq.unflushed-positions",
-        ("redelivered", "rewound"),
-        _unflushed_positions,
-        "set version: 5.5.0",
-        "issue 8239 of apache/rocketmq, and its pull request 8240",
-        "rocketmq/read-unflushed:v5-2-0",
-        "rocketmq/read-unflushed:current",
-        known="https://github.com/apache/rocketmq/issues/8239",
-        alone=True,
-    ),
+    _rule("rocketmq.read-unflushed", ("truncated", "offset-conflict", "sequence-jump"), _read_unflushed),
+    _rule("rocketmq.unflushed-positions", ("redelivered", "rewound"), _unflushed_positions),
 )

@@ -35,6 +35,17 @@ class Message:
         known: Flags = self.written_ns != NEVER
         return known
 
+    @property
+    def unanswered(self) -> Flags:
+        """Whether it was written, and never acknowledged."""
+        unanswered: Flags = self.known & (self.acked_ns == FOREVER)
+        return unanswered
+
+    @property
+    def stored_ns(self) -> Ints:
+        """When it was acknowledged; when it was written if it never was, of one that somebody saw."""
+        return np.where(self.unanswered, self.written_ns, self.acked_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Cases:
@@ -104,11 +115,10 @@ class Cases:
         return self.messages[0]
 
     def stored_ns(self, message: Message) -> Ints:
-        """Return when each message was stored at the latest: when it was acknowledged, or seen before that. One of a
-        pair that nobody acknowledged was seen some time after it was written."""
+        """Return when each message was stored at the latest: when it was acknowledged, or seen before that. Both of a
+        pair were seen."""
         if self.anomaly.about is About.PAIR:
-            unanswered = (message.acked_ns == FOREVER) & message.known
-            return np.where(unanswered, message.written_ns, message.acked_ns)
+            return message.stored_ns
         seen = (self.anomaly.about is About.MESSAGE) & (self.at_ns != NEVER) & (self.at_ns >= message.written_ns)
         return np.where(seen, np.minimum(self.at_ns, message.acked_ns), message.acked_ns)
 

@@ -63,13 +63,15 @@ class _State:
 def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
     """Return which messages are gone because all copies of them are."""
     derived = Derived.nothing(cases.size)
+    stored_ns = [cases.stored_ns(message) for message in cases.messages]
+    other_stored_ns, unanswered = cases.other.stored_ns, cases.other.unanswered
     for place, rows in cases.by_place():
         partition = _Partition(record, mechanism, place)
         if not partition.known:
             derived.doubt(rows, _NOT_PLACED)
             continue
-        for message, taken in _taken(record, cases, place, rows):
-            for chosen, fate in partition.fates(cases.stored_ns(message)[taken], message.written_ns[taken]):
+        for (message, taken), acked_ns in zip(_taken(record, cases, place, rows), stored_ns, strict=True):
+            for chosen, fate in partition.fates(acked_ns[taken], message.written_ns[taken]):
                 held = taken[chosen]
                 if mechanism.from_its_end:
                     held = held[at_the_end(record, place, message, held, fate)]
@@ -78,10 +80,8 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
                 derived.tell(held, fate.story)
         if cases.reading:
             # What a reader had received before may be gone, also if nobody acknowledged it.
-            unanswered = cases.other.known & (cases.other.acked_ns == FOREVER)
             gone = rows[unanswered[rows] | np.isin(cases.other.value[rows], record.gone.get(place, _NOTHING))]
-            stored_ns = np.where(unanswered, cases.other.written_ns, cases.other.acked_ns)[gone]
-            for chosen, fate in partition.fates(stored_ns, cases.other.written_ns[gone]):
+            for chosen, fate in partition.fates(other_stored_ns[gone], cases.other.written_ns[gone]):
                 seen = gone[chosen]
                 derived.tell(seen[cases.at_ns[seen] >= fate.begun_ns - CLOCKS_NS], fate.story)
             # What a reader experienced may follow from the loss of other messages of its partition.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +15,12 @@ from chaoskit.contract.mechanism import Copies, Mechanism, Retry, Way
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.cases import places_of
-from chaoskit.judge.explaining.record import NONE, Ints, Record, Sends
+from chaoskit.judge.explaining.record import NONE, Ints, Record
 from chaoskit.testing.nearmiss.change import Change
-from chaoskit.testing.nearmiss.stored import Stored
+from chaoskit.testing.nearmiss.stored import Stored, waits_ns
 
 _APART_NS = SECOND
 """How long before the faults a message was acknowledged that they cannot have touched."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Message:
-    value: int
-    position: int
-    written_ns: int
-    acked_ns: int
 
 
 def exceeding(run: Stored) -> Iterator[Change]:
@@ -49,8 +40,8 @@ def exceeding(run: Stored) -> Iterator[Change]:
         for name in findings["anomaly"].unique().to_pylist():
             row = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name)).slice(0, 1)
             (place,), _ = places_of(row)
-            message = _untouched(record, place, began_ns - _waits_ns(cause.mechanism), gone)
-            if known[name].about is About.MESSAGE and message is not None:
+            message = _untouched(record, place, began_ns - waits_ns(cause.mechanism), gone)
+            if known[name].about is About.MESSAGE and message:
                 yield _exceeded(run, cause, row, message)
 
 
@@ -61,37 +52,29 @@ def _takes_the_last(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, Retry) or (isinstance(mechanism, Way) and mechanism.in_order)
 
 
-def _waits_ns(mechanism: Mechanism) -> int:
-    return mechanism.after_ns if isinstance(mechanism, Retry | Way) else 0
-
-
-def _untouched(record: Record, place: Place, before_ns: int, gone: Ints) -> _Message | None:
-    """Return the first message of a partition that cannot have been touched; None if there is none."""
-    sends: Sends | None = record.sends(place)
+def _untouched(record: Record, place: Place, before_ns: int, gone: Ints) -> dict[str, int]:
+    """Return what a finding says of the first message of a partition that cannot have been touched; nothing if there is
+    none."""
+    sends = record.sends(place)
     if sends is None:
-        return None
+        return {}
     kept = sends.acked & (sends.position != NONE) & (sends.end_ns < before_ns) & ~np.isin(sends.value, gone)
     rows = np.flatnonzero(kept)
     if rows.size <= 1:
-        return None
+        return {}
     first = rows[np.argmin(sends.position[rows])]
-    known = (sends.value, sends.position, sends.start_ns, sends.end_ns)
-    return _Message(*(int(column[first]) for column in known))
+    columns = {"value": sends.value, "position": sends.position, "written_ns": sends.start_ns, "acked_ns": sends.end_ns}
+    return {name: int(column[first]) for name, column in columns.items()}
 
 
-def _exceeded(run: Stored, cause: Cause, row: pa.Table, message: _Message) -> Change:
-    changed = {
-        "value": message.value,
-        "position": message.position,
-        "written_ns": message.written_ns,
-        "acked_ns": message.acked_ns,
-    }
+def _exceeded(run: Stored, cause: Cause, row: pa.Table, message: dict[str, int]) -> Change:
+    changed = dict(message)
     if isinstance(cause.mechanism, Copies):
-        changed["at_ns"] = message.acked_ns
+        changed["at_ns"] = message["acked_ns"]
     more = pa.Table.from_pylist([{**row.to_pylist()[0], **changed}], row.schema)
     return Change(
         kind="exceeded",
-        words=f"message {message.value}, which was acknowledged at {message.acked_ns / 1e9:.1f} s, is concerned, too",
+        words=f"message {message['value']}, acknowledged at {message['acked_ns'] / 1e9:.1f} s, is concerned, too",
         rows=np.array([run.findings.num_rows]),
         faults=run.faults,
         excluded=lambda other: other.rule is cause.rule,

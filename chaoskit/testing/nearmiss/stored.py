@@ -15,7 +15,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import About
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.mechanism import Mechanism
+from chaoskit.contract.mechanism import Mechanism, Retry, Session, Way
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
@@ -184,6 +184,11 @@ class Stored:
 def named(cause: Cause, numbers: Collection[int]) -> bool:
     """Return whether one of some faults is among those of a cause."""
     return any(effect.number in numbers for effect in cause.story.faults)
+
+
+def waits_ns(mechanism: Mechanism) -> int:
+    """Return how long after an interruption, or an answer, a mechanism may still show, ns."""
+    return mechanism.after_ns if isinstance(mechanism, Way | Retry | Session) else 0
 
 
 def numbers_of(faults: Iterable[Fault]) -> list[int]:

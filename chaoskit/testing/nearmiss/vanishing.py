@@ -8,7 +8,7 @@ from dataclasses import replace
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Effect
-from chaoskit.contract.mechanism import Choice, Limit, Retry, Session, Way
+from chaoskit.contract.mechanism import Choice, Limit
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.effects import effects
 from chaoskit.judge.explaining.attribution import Cause
@@ -17,7 +17,7 @@ from chaoskit.testing.nearmiss.exceeding import exceeding
 from chaoskit.testing.nearmiss.idle import idle_of
 from chaoskit.testing.nearmiss.moving import moved
 from chaoskit.testing.nearmiss.settings import leader_unchanged, strong
-from chaoskit.testing.nearmiss.stored import Concern, Stored, named, numbers_of
+from chaoskit.testing.nearmiss.stored import Concern, Stored, named, numbers_of, waits_ns
 
 APART_NS = 90 * SECOND
 """How far a fault is moved away from what it explained; what a mechanism waits for after a fault comes on top."""
@@ -65,8 +65,8 @@ def _changed(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str,
 def _shifted(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
     healed = fault if fault.healed_ns is not None else replace(fault, healed_ns=_done_ns(fault) + _BRIEF_NS)
     assert healed.healed_ns is not None
-    waits_ns = max((_waits_ns(mechanism) for mechanism in concern.mechanisms), default=0)
-    early_ns = concern.first_ns - APART_NS - waits_ns - healed.healed_ns
+    longest_ns = max((waits_ns(mechanism) for mechanism in concern.mechanisms), default=0)
+    early_ns = concern.first_ns - APART_NS - longest_ns - healed.healed_ns
     if early_ns < 0:
         yield "before", f"{fault.kind} moved {-early_ns / 1e9:.1f} s back", _at(healed, early_ns)
     if (seen_ns := run.experienced_ns(concern)) is not None:
@@ -75,10 +75,6 @@ def _shifted(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str,
     if run.one_by_one:  # else nobody knows when the last event was
         late_ns = run.end_ns + APART_NS - fault.start_ns
         yield "after", f"{fault.kind} moved {late_ns / 1e9:.1f} s on", _at(fault, late_ns)
-
-
-def _waits_ns(mechanism: object) -> int:
-    return mechanism.after_ns if isinstance(mechanism, Way | Retry | Session) else 0
 
 
 def _done_ns(fault: Fault) -> int:
