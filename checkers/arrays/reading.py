@@ -21,14 +21,30 @@ class Reading:
     Attributes:
         row: row of the receive.
         session: number of its session, ascending.
-        before: index of the receive after which it was read; `NONE` if there is none.
-        kept: whether it moved the consumer for good.
+        kept: whether it moved the consumer for good; None: each did.
+        before: index of the receive after which it was read, `NONE` if there is none; None: the one that stands before
+            it.
     """
 
     row: Ints
     session: Ints
-    before: Ints
-    kept: Flags
+    kept: Flags | None = None
+    before: Ints | None = None
+
+    def lasting(self) -> tuple[Ints, Ints]:
+        """Return rows and sessions of the receives that moved their consumer for good."""
+        return (self.row, self.session) if self.kept is None else (self.row[self.kept], self.session[self.kept])
+
+    def jumps(self, ids: Ints) -> tuple[Ints, Ints]:
+        """Return the rows (before, after) of receives of one session that were read one after the other, at positions
+        that do not follow each other, given the id of each row's position."""
+        position, session = ids[self.row], self.session
+        if self.before is None:
+            before = np.flatnonzero((np.diff(position) != 1) & (session[1:] == session[:-1]))
+            return self.row[before], self.row[before + 1]
+        follows = (position - position[self.before] == 1) | (session != session[self.before]) | (self.before == NONE)
+        after = np.flatnonzero(~follows)
+        return self.row[self.before[after]], self.row[after]
 
 
 def reading_of(receives: Receives, operations: Operations) -> Reading:
@@ -44,16 +60,17 @@ def reading_of(receives: Receives, operations: Operations) -> Reading:
     begins = changes(operations.process[polls], _repositionings_before(polls, operations))
     session = np.cumsum(begins, dtype=np.int32)
     counts = np.diff(np.append(np.flatnonzero(starts), order.size))
+    session = np.repeat(session, counts)
+    if not operations.stays.any():
+        return Reading(order, session)
     kept = ~operations.stays[operation]
-    return Reading(order, np.repeat(session, counts), _before(starts, kept), kept)
+    return Reading(order, session, kept, _before(starts, kept))
 
 
 def _before(starts: Flags, kept: Flags) -> Ints:
     """Return after which receive each one was read, given whether it is the first of its operation, and whether that
     moved the consumer for good."""
     index = np.arange(kept.size)
-    if kept.all():
-        return index - 1
     last_kept = np.append(NONE, np.maximum.accumulate(np.where(kept, index, NONE))[:-1])
     before: Ints = np.where(starts, last_kept, index - 1)
     return before

@@ -227,12 +227,8 @@ class LogView:
 
     @cached_property
     def jumps(self) -> tuple[Ints, Ints]:
-        """Rows (before, after) of receives of one session that were read one after the other, at non-consecutive ids;
-        see `Reading.before`."""
-        position, session, before = self.read_positions[self.reading.row], self.reading.session, self.reading.before
-        irregular = (position - position[before] != 1) & (session == session[before]) & (before != NONE)
-        after = np.flatnonzero(irregular)
-        return self.reading.row[before[after]], self.reading.row[after]
+        """Rows (before, after) of receives at positions that do not follow each other; see `Reading.jumps`."""
+        return self.reading.jumps(self.read_positions)
 
     @cached_property
     def passed(self) -> tuple[Ints, Ints, Ints, Ints]:

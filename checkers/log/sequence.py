@@ -73,9 +73,7 @@ def _in_order(view: LogView) -> bool:
 
 def _readings(view: LogView) -> tuple[Ints, Ints]:
     """Return the rows of intact receives of messages that were sent here, in the order of reading, with sessions."""
-    row, session = view.reading.row, view.reading.session
-    if not view.reading.kept.all():
-        row, session = row[view.reading.kept], session[view.reading.kept]
+    row, session = view.reading.lasting()
     if view.intact is not view.receives:
         intact = view.receives.payload == INTACT
         chosen = intact[row]
