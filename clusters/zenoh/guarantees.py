@@ -91,6 +91,7 @@ def _cache(declared: Declared) -> Sequence[Mechanism]:
 
 def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     lease_ns, blocks = declared.options.lease, publisher_settings(declared.producer).congestion == "block"
+    waits_ns = int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * MICROSECOND
     path = _way(declared)
     ended = "who is behind a router or a peer that ended, or was stopped, counts as gone"
     lease = f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
@@ -100,12 +101,14 @@ def _not_heard(declared: Declared) -> Sequence[Mechanism]:
     ]
     if declared.options.mode == "router":
         mechanisms.append(Session(why=ended, path=(Party.BROKERS,), by=Act.SILENCES, after_ns=lease_ns, group=True))
+    closed = "a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
     if blocks:
-        waits_ns = int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * MICROSECOND
-        why = (
-            "congestion: block: a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
-        )
+        why = f"congestion: block: {closed}"
         mechanisms.append(Session(why=why, path=path, by=_SILENT, longer_ns=waits_ns, after_ns=lease_ns, group=True))
+    if _recovered(declared):  # the answers wait for each other, and may go on to do so once the link is whole
+        why, (by, patience_ns) = f"the answers of a cache block: {closed}", _drops(declared)
+        after_ns = waits_ns + lease_ns
+        mechanisms.append(Session(why=why, path=path, by=by, patience_ns=patience_ns, after_ns=after_ns, group=True))
     return mechanisms
 
 
@@ -159,8 +162,8 @@ RULES = (
         _cache,
         "set producer.cache to what is published during the longest outage",
         "zenoh-ext, AdvancedPublisher, CacheConfig: max_samples",
-        "zenoh/congestion:small-cache",
-        "zenoh/congestion:recovered",
+        "zenoh/partition:small-cache",
+        "zenoh/partition:recovered",
     ),
     Rule(
         "zenoh.not-heard",

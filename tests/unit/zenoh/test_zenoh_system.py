@@ -217,6 +217,9 @@ ROUTED = Declared(ZenohOptions(mode="router"), 2, 0, (), {}, {}, traits=(SMALL,)
         ("not-heard", _declared("tcp", {}, {}), [_effect(1, on_links=False)], False),
         ("not-heard", _declared("tcp", BLOCK, {}), [_effect(5)], True),
         ("not-heard", _declared("tcp", BLOCK, {}), [_effect(4.9)], False),
+        ("not-heard", _declared("tcp", CACHED, RECOVERY), [_effect(2)], True),
+        ("not-heard", _declared("tcp", CACHED, RECOVERY), [_effect(2, delays=False)], False),
+        ("not-heard", _declared("tcp", CACHED, {}), [_effect(2)], False),
     ],
 )  # fmt: skip
 def test_a_rule_applies_to_its_settings_and_faults_alone(
