@@ -15,6 +15,8 @@ from chaoskit.contract.anomaly import Gone
 
 _NAMED = 2
 _TRAFFIC_MIN_S = 0.1
+_FEW = 0.01
+"""A smaller share of the messages that was at stake is told."""
 
 
 class Counted(Protocol):
@@ -96,6 +98,7 @@ def headline(
     idle: str = "",
     sends_per_s: float = 0.0,
     doubts: Sequence[str] = (),
+    at_stake: int | None = None,
 ) -> str:
     """Return what happened, in one sentence. It agrees with the verdict: nothing is KEPT where there is a doubt.
 
@@ -107,9 +110,10 @@ def headline(
         idle: see `without_consequence`.
         sends_per_s: by which losses are told in seconds of traffic, too; 0: it is not known.
         doubts: why the run proves too little, the most important one first.
+        at_stake: how many messages the faults could have taken; None: not known, or there were none.
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
-    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s, doubts), *more, idle]))
+    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s, doubts, at_stake), *more, idle]))
 
 
 def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -138,8 +142,13 @@ def _idle(fault: Mapping[str, Any]) -> str:
     return f"{what} had no consequence{f': {stayed} stayed in sync' if stayed else ''}"
 
 
-def _parts(
-    acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_per_s: float, doubts: Sequence[str]
+def _parts(  # noqa: PLR0917 - see `headline`
+    acked: int,
+    anomalies: Mapping[str, Counted],
+    complete: bool,
+    sends_per_s: float,
+    doubts: Sequence[str],
+    at_stake: int | None,
 ) -> Iterator[str]:
     if not acked:
         yield "UNKNOWN: nothing was acknowledged"
@@ -165,7 +174,8 @@ def _parts(
         if not (losses or gone or unseen) and complete:
             yield f"none of {acked:,} acknowledged messages was found lost"
     elif not (losses or gone or unseen) and complete:
-        yield f"KEPT all {acked:,} acknowledged messages"
+        few = at_stake is not None and at_stake < acked * _FEW
+        yield f"KEPT all {acked:,} acknowledged messages{f', of which {at_stake:,} were at stake' if few else ''}"
     yield from _beside(anomalies)
 
 
@@ -198,11 +208,17 @@ def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Co
 
 
 def _why(found: Counted) -> str:
-    if not found.allowed:
+    explained = found.causes and sum(cause["count"] for cause in found.causes) >= found.count
+    if not found.allowed and not explained:
         return "though your settings forbid it"
+    if not found.allowed:
+        rules = ", ".join(dict.fromkeys(cause["rule"] for cause in found.causes))
+        if any(cause.get("known") for cause in found.causes):
+            return f"a known issue ({rules}) that you did not accept"
+        return f"though you expected otherwise; your settings allow it ({rules})"
     if found.doubt:
         return "and nobody knows whether your settings allow it"
-    if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:
+    if not explained:
         return "as expected"
     by_rule: dict[str, dict[str, None]] = {}
     for cause in found.causes:

@@ -119,6 +119,7 @@ class Verdict:
             idle=idle,
             sends_per_s=self.rates.get("sends_per_s", 0.0),
             doubts=doubts,
+            at_stake=max((each["at_stake"] for each in self.faults if each.get("at_stake") is not None), default=None),
         )
 
     @property

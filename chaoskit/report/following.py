@@ -1,4 +1,4 @@
-"""Which anomalies follow from a loss: they are listed under it, with the same cause."""
+"""Which anomalies follow from another one, such as a loss: they are listed under it, with the same cause."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from chaoskit.judge.headline import Counted
 
 
 def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
-    """Yield the names of what was found; what follows from a loss comes after it, with True.
+    """Yield the names of what was found; what follows from another anomaly comes after that, with True.
 
-    It follows if its anomaly is one that the loss implies, and if it has the same causes, or none either.
+    It follows if it is implied, and if it has the same causes, or none either. What is not allowed does not follow from
+    what is.
     """
     under: dict[str, str] = {}
-    for root in (
-        name
-        for name in installed.gone(Gone.LOST, Gone.CUT)
-        if name in found and found[name].count and name not in under
-    ):
+    for root in dict.fromkeys([*installed.gone(Gone.LOST, Gone.CUT), *found]):
+        if root not in found or not found[root].count or root in under:
+            continue
         for name in _implied(root):
-            if name in found and name != root and name not in under and _alike(found[root], found[name]):
+            taken = name == root or name in under or name in under.values()
+            if name in found and not taken and _alike(found[root], found[name]):
                 under[name] = root
     for name in found:
         if name not in under:
@@ -42,7 +42,7 @@ def _alike(root: Counted, other: Counted) -> bool:
     causes = [{(cause["rule"], tuple(cause["faults"])) for cause in each.causes} for each in (root, other)]
     return (
         bool(other.count)
-        and root.allowed == other.allowed
+        and (other.allowed or not root.allowed)
         and causes[1] <= causes[0]
         and bool(causes[0]) == bool(causes[1])
     )

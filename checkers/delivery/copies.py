@@ -28,7 +28,9 @@ OFFSET_CONFLICT_DETAILS = ("received", "acknowledged")
 _Some = TypeVar("_Some", bound=Rows)
 
 
-DUPLICATE = Anomaly("duplicate", "a message is in the log twice", SENT, implies=("sequence-jump",), tabled=True)
+DUPLICATE = Anomaly(
+    "duplicate", "a message is in the log twice", SENT, implies=("sequence-jump",), tabled=True, notable=True
+)
 COPY_DETAILS = ("acknowledged at one position, and read at another",)
 
 
@@ -86,8 +88,8 @@ def redelivered_cases(view: LogView) -> pa.Table:
     Jepsen does not count these; at-least-once allows them. Evidence: `op` received it again, after
     `other_op`, whose value at that position is `other_value`.
     """
-    reads, reading = view.receives, view.reading
-    read, session = reading.row[reading.kept], reading.session[reading.kept]
+    reads = view.receives
+    read, session = view.reading.lasting()
     position = view.read_positions[read]
     rank, highest = running_maximum(session, position, view.positions.size)
     suspects = position[1:][rank[1:] <= highest[:-1]]

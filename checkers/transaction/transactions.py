@@ -40,6 +40,7 @@ ABORTED_READ = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    notable=True,
 )
 
 
