@@ -17,10 +17,16 @@ from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import comparison, details_option, show_summary, worst_exit_code
+from chaoskit.report.compared import read_compared
+from chaoskit.report.compared_page import write_compared
 from chaoskit.report.junit import Case, junit
+from chaoskit.report.page_file import tried
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find_all, plan_all
 from chaoskit.scenario.plan import Plan
+
+COMPARED = "compared.html"
+"""The page of several runs, in the store: the next ones replace it."""
 
 
 @click.command("run")
@@ -61,8 +67,8 @@ def command(
     --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
     of a run stands for its scenario with its seed: --with then tries another setting.
 
-    All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end,
-    and the exit code is that of the worst verdict.
+    All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end, and
+    in compared.html in the store; the exit code is that of the worst verdict.
     """
     written = [each.changed(changes) for each in find_all(scenarios)]
     if store.exists() and not store.is_dir():
@@ -106,7 +112,7 @@ def run_all(
     Raises:
         RunInterrupted: the user interrupted one before the last.
     """
-    verdicts, cases = [], []
+    verdicts, folders, cases = [], [], []
     with Site(store, keep=keep, shared=shared) as site:
         for plan in plans:
             if site.interrupted:
@@ -115,6 +121,7 @@ def run_all(
             with LiveProgress(plan.scenario.name, plan.scenario.workload.duration / 1e9) as progress:
                 folder, verdict = site.run(plan, progress)
             verdicts.append(verdict)
+            folders.append(folder)
             if report is not None:
                 cases.append(Case(verdict.run, verdict, folder, time.monotonic() - began))
                 _write(report, cases)
@@ -125,6 +132,7 @@ def run_all(
         click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))
     elif len(verdicts) > 1:
         comparison(plans[: len(verdicts)], verdicts)
+        _write_page(folders, store / COMPARED)
     if missing := len(plans) - len(verdicts):
         raise RunInterrupted(f"interrupted: {missing} of {len(plans)} scenarios were not run")
     return worst_exit_code(verdict.verdict for verdict in verdicts)
@@ -146,6 +154,12 @@ def _confirm(plans: Sequence[Plan]) -> None:
         say(*lines, err=True)
         if not click.confirm("Run this against a system that runs already?", err=True):
             raise BadInput(f"{plan.source}: not confirmed; nothing was started")
+
+
+def _write_page(folders: Sequence[Path], page: Path) -> None:
+    """Write the page of several runs if possible, and say where it is."""
+    why_not = tried(page.name, lambda: write_compared(read_compared(folders), page))
+    say(why_not or f"page of all: {page}")
 
 
 def _write(path: Path, cases: Sequence[Case]) -> None:

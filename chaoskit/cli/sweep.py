@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import click
 
 from chaoskit.base import durable, owner
 from chaoskit.base import store as stores
+from chaoskit.base.plain import one_line
 from chaoskit.cli.console import print_table
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
@@ -22,6 +26,8 @@ from chaoskit.scenario.files import find_sweep
 from chaoskit.search import cost
 from chaoskit.search.sweep import Results, RunEnded, Sweep, load_sweep, run_sweep
 from chaoskit.search.table import LEGEND, document, header, markdown, rows, worst
+
+_MISSING_SHOWN = 8
 
 
 class SweepProgress(SeriesProgress):
@@ -64,7 +70,8 @@ def command(
     FILE is a path, or the name of a ready-made sweep such as sweeps/dedup.
 
     Runs that are already in the store are not repeated, so a sweep can be stopped (Ctrl-C prints the table so far)
-    and resumed. After each run, the table is also written to NAME-sweep.md and NAME-sweep.json.
+    and resumed. A run that fails is tried once more after all others. After each run, the table is also written to
+    NAME-sweep.md and NAME-sweep.json.
     """
     planned = load_sweep(find_sweep(file), seeds, only)
     if dry_run:
@@ -79,6 +86,7 @@ def command(
     finally:
         if found:
             _show(planned, found, as_json=as_json)
+            _tell_the_rest(planned, found, folder, as_json=as_json)
     return EXIT_CODES[worst(planned, found)]
 
 
@@ -86,13 +94,18 @@ def write_table(planned: Sweep, found: dict[str, Results], folder: Path) -> None
     """Write the table of a sweep as JSON and as Markdown."""
     owner.make_folder(folder)
     content = document(planned, found)
-    as_data, as_text = folder / f"{planned.name}-sweep.json", folder / f"{planned.name}-sweep.md"
+    as_data, as_text = _files(planned, folder)
     stores.write_json(as_data, content)
     text = markdown(planned, content)
     if planned.across:
         text += cost.markdown(planned, found)
     durable.write(as_text, text.encode())
     owner.give([as_data, as_text])
+
+
+def _files(planned: Sweep, folder: Path) -> tuple[Path, Path]:
+    """Return the paths of the table as JSON and as Markdown."""
+    return folder / f"{planned.name}-sweep.json", folder / f"{planned.name}-sweep.md"
 
 
 def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
@@ -104,6 +117,25 @@ def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
     say("", *LEGEND)
     if planned.across:
         _show_cost(planned, found)
+
+
+def _tell_the_rest(planned: Sweep, found: Mapping[str, Results], folder: Path, *, as_json: bool) -> None:
+    """Say where the table is, which runs are missing and why, and what makes them."""
+    missing = {
+        f"{cell.name} seed {seed}": found[cell.name].broken.get(seed, "not run")
+        for cell in planned.cells
+        for seed in cell.plans
+        if seed not in found[cell.name].verdicts
+    }
+    lines = ["", f"table: {_files(planned, folder)[1]}"]
+    if missing:
+        runs = sum(len(cell.plans) for cell in planned.cells)
+        lines.append(
+            f"{len(missing)} of {runs} runs are missing; to make them: {shlex.join(['chaoskit', *sys.argv[1:]])}"
+        )
+        lines += [f"  {name}: {one_line(why)}" for name, why in list(missing.items())[:_MISSING_SHOWN]]
+        lines += [f"  and {len(missing) - _MISSING_SHOWN} more"] if len(missing) > _MISSING_SHOWN else []
+    say(*lines, err=as_json)
 
 
 def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:

@@ -52,6 +52,18 @@ def in_words(fault: Mapping[str, Any]) -> str:
     return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
 
 
+def staked(fault: Mapping[str, Any]) -> str:
+    """Return how many messages a fault of verdict.json could have taken; empty if that is not known.
+
+    >>> staked({"at_stake": 3}), staked({"at_stake": 0}), staked({"at_stake": None})
+    ('3 messages were at stake', 'nothing was at stake', '')
+    """
+    count = fault.get("at_stake")
+    if count is None:
+        return ""
+    return f"{count:,} message{'s were' if count > 1 else ' was'} at stake" if count else "nothing was at stake"
+
+
 def seen(changed: Changed) -> str:
     """Return one change, as it was just seen."""
     told = changed.as_json()

@@ -32,12 +32,15 @@ class Acknowledged(NamedTuple):
 
     Attributes:
         values: the messages.
+        sent_ns: when the send of each began.
         acked_ns: when each was acknowledged.
         gone_ns: when a consumer began to acknowledge or reject it, so that its queue need not have it any more, or
-            polled it from a queue that asks for neither; else NEVER.
+            polled it from a queue that asks for neither; when the last subscriber received it, if nothing is kept; else
+            NEVER.
     """
 
     values: Ints
+    sent_ns: Ints
     acked_ns: Ints
     gone_ns: Ints
 
@@ -109,19 +112,23 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
     told = pc.equal(operations["outcome"].cast(pa.string()), "ok")
     of_load = pc.not_equal(operations["client"].cast(pa.string()), AUDITOR)
     done = pc.fill_null(pc.and_(told, of_load), False).to_numpy()
-    ended_ns = pc.fill_null(operations["end_ns"], NEVER).to_numpy()
+    begun_ns, ended_ns = (pc.fill_null(operations[name], NEVER).to_numpy() for name in ("start_ns", "end_ns"))
     taken = {topic.name for topic in topics if topic.model.gives_back}
+    passed = {topic.name for topic in topics if not topic.model.keeps}
     found = {}
     for each in history.partitions:
         messages = history.messages(each.topic, each.partition)
         direction = messages["direction"].cast(pa.string())
         sent = messages.filter(pc.equal(direction, "sent"))
         op = sent["op"].to_numpy()
-        values, acked_ns = sent["value"].to_numpy()[done[op]], ended_ns[op[done[op]]]
+        values, op = sent["value"].to_numpy()[done[op]], op[done[op]]
         gone_ns = np.full(len(values), NEVER)
         if each.topic in taken:
             gone_ns = _first_ns(values, *_settled(operations, messages, read_observations(each)))
-        found[each.topic, each.partition] = Acknowledged(values, acked_ns, gone_ns)
+        elif each.topic in passed:
+            received = messages.filter(pc.equal(direction, "received"))
+            gone_ns = _last_ns(values, received["value"].to_numpy(), received["received_ns"].to_numpy())
+        found[each.topic, each.partition] = Acknowledged(values, begun_ns[op], ended_ns[op], gone_ns)
     return found
 
 
@@ -141,7 +148,7 @@ def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
     """Return value, time of acknowledgement, time when it need no longer be there, and leader of each message."""
     kept = {topic.name for topic in plan.declared.topics if topic.model.keeps}
     columns = [
-        (*each, _leaders(history.placements, place, each.acked_ns, plan.host_names))
+        (each.values, each.acked_ns, each.gone_ns, _leaders(history.placements, place, each.acked_ns, plan.host_names))
         for place, each in acknowledged(history, plan.declared.topics).items()
         if place[0] in kept
     ]
@@ -160,6 +167,12 @@ def _first_ns(values: Ints, among: Ints, times_ns: Ints) -> Ints:
         there = known[at] == values
         found_ns[there] = np.sort(times_ns)[first[at[there]]]
     return found_ns
+
+
+def _last_ns(values: Ints, among: Ints, times_ns: Ints) -> Ints:
+    """Return the last of these times of each value, given the value of each; NEVER if it has none."""
+    first_ns = _first_ns(values, among, -times_ns)
+    return np.where(first_ns == NEVER, NEVER, -first_ns)
 
 
 def _leaders(placements: Placements, place: Place, times_ns: Ints, hosts: Sequence[str]) -> Ints:

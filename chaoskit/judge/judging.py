@@ -31,6 +31,7 @@ from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
+from chaoskit.judge.at_stake import at_stake, nothing_at_stake
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
@@ -154,22 +155,15 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     load: Mapping[str, Any],
     counts: Mapping[str, int],
 ) -> Verdict:
-    promises = subject.promises()
-    if subject.origin == JEPSEN:
-        promises = allowed_of_jepsen(explained.findings, history)
-    expect, liveness = subject.expect, subject.liveness
-    anomalies = {
-        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0))
-        for name in installed.anomalies()
-        if name in counts or name in expect
-    }
+    liveness, anomalies = subject.liveness, _anomalies(subject, history, explained, counts)
     seconds = seconds_of(folder)
-    faults = tuple(_faults(subject, seconds, history, placements, explained, load))
+    stakes = {} if digested(folder) else at_stake(history, subject, placements, _explained_by(anomalies))
+    faults = tuple(_faults(subject, seconds, history, placements, explained, load, stakes))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = final_read(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    problems = _problems(subject, folder, history, load)
+    problems = (*_problems(subject, folder, history, load), *nothing_at_stake(faults))
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
@@ -207,6 +201,27 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     )
 
 
+def _anomalies(subject: Subject, history: History, explained: Explained, counts: Mapping[str, int]) -> dict[str, Found]:
+    """Return what was found of every anomaly that was found or expected."""
+    promises = subject.promises()
+    if subject.origin == JEPSEN:
+        promises = allowed_of_jepsen(explained.findings, history)
+    return {
+        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0))
+        for name in installed.anomalies()
+        if name in counts or name in subject.expect
+    }
+
+
+def _explained_by(anomalies: Mapping[str, Found]) -> dict[int, int]:
+    """Return of how many findings of one anomaly each fault is a cause, at most."""
+    counts: dict[int, int] = {}
+    for cause in (cause for found in anomalies.values() for cause in found.causes):
+        for fault in cause["faults"]:
+            counts[fault] = max(counts.get(fault, 0), cause["count"])
+    return counts
+
+
 def _problems(subject: Subject, folder: Path, history: History, load: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what makes a run prove too little, besides its faults and its final read."""
     return (
@@ -233,6 +248,7 @@ def _faults(  # noqa: PLR0917 - see `judge`
     placements: Placements,
     explained: Explained,
     load: Mapping[str, Any],
+    stakes: Mapping[int, int],
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json."""
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
@@ -247,6 +263,7 @@ def _faults(  # noqa: PLR0917 - see `judge`
             **_fault(fault, times),
             "consequence": changed,
             "consequence_doubts": doubts,
+            "at_stake": stakes.get(fault.number),
             "stayed_in_sync": stayed(fault, placements, answered),
             "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),

@@ -100,6 +100,7 @@ class FaultTold(TypedDict):
     at_ms: NotRequired[float]
     consequence: NotRequired[ConsequenceTold | None]
     consequence_doubts: NotRequired[list[str]]
+    at_stake: NotRequired[int | None]
     stayed_in_sync: NotRequired[list[str]]
     machine_late_ms: NotRequired[float | None]
 

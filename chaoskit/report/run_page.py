@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import durable, owner, store
-from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
@@ -15,7 +15,7 @@ from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.consequence_words import in_words
+from chaoskit.judge.consequence_words import in_words, staked
 from chaoskit.judge.headline import Told, lost_messages
 from chaoskit.judge.readers import Readers, readers_of
 from chaoskit.judge.subject import Declared
@@ -23,6 +23,7 @@ from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts, exposed, membership
 from chaoskit.report.following import in_order
+from chaoskit.report.page_file import tried
 from chaoskit.report.series import Axis, Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
@@ -61,7 +62,10 @@ def run_page(folder: Path) -> str:
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
         consequences=[
-            in_words(each) if "consequence" in each and each["effective"] else "" for each in verdict["faults"]
+            "; ".join(filter(None, [in_words(each), staked(each)]))
+            if "consequence" in each and each["effective"]
+            else ""
+            for each in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
         figures=_figures(
@@ -106,16 +110,8 @@ def is_quick(folder: Path) -> bool:
 
 
 def try_report(folder: Path) -> str | None:
-    """Write a run's report if possible; otherwise return the reason. A run never fails because of its report."""
-    try:
-        write_report(folder)
-    except PermissionError as error:
-        return f"no {REPORT}: {owner.refused(error)}"
-    except ChaoskitError as error:
-        return f"no {REPORT}: {error}"
-    except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
-        return f"no {REPORT}: {type(error).__name__}: {error}; please report this bug"
-    return None
+    """Write a run's report if possible; otherwise return the reason."""
+    return tried(REPORT, lambda: write_report(folder))
 
 
 def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:

@@ -11,8 +11,9 @@ from typing import Any
 from chaoskit.base.plain import one_line, plain
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.bounds import describe
-from chaoskit.judge.consequence_words import in_words
+from chaoskit.judge.consequence_words import in_words, staked
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report import exposed
 from chaoskit.report.following import in_order
@@ -115,9 +116,14 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
             milliseconds(verdict.availability.get("longest_unavailable_ms")),
             number(verdict.latency.get("send", {}).get("without")),
             f"{verdict.counts['acked']:,}",
-            f"{verdict.lost:,}{'' if verdict.audit['complete'] else '?'}",
+            f"{verdict.lost:,}{'' if _proves(verdict) else '?'}",
             f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
         )
+
+
+def _proves(verdict: Verdict) -> bool:
+    """Return whether that no more was lost says something: all was read, and the faults could have taken something."""
+    return bool(verdict.audit["complete"]) and not any(nothing_at_stake(verdict.faults))
 
 
 COMPARISON_COLUMNS = (
@@ -230,6 +236,7 @@ def _fault(fault: Mapping[str, Any]) -> list[str]:
     lines.append(f"    evidence: {shortened(fault['evidence'])}")
     if fault["effective"]:
         lines.append(f"    consequence: {in_words(fault)}")
+        lines += [f"    {staked(fault)}"] if staked(fault) else []
     if fault.get("unavailable_ms") is not None:
         where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
         gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"

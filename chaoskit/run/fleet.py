@@ -177,8 +177,10 @@ class Client:
         """
         worker = self.worker
         while not worker.ready.wait(0.02):
-            if worker.process.poll() is not None or time.monotonic() > deadline:
-                raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
+            code = worker.process.poll()
+            if code is not None or time.monotonic() > deadline:
+                why = "it was not ready in time" if code is None else f"it exited with code {code}"
+                raise RunFailed(f"client {worker.task.client} did not start: {why}\n{_last_words(worker.log)}")
 
     def died_with_host(self) -> bool:
         """Return whether its current incarnation ended because its host lost power; then that is no failure."""

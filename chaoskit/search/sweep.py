@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -109,11 +109,11 @@ class Results:
 
     Attributes:
         verdicts: contents of verdict.json, by seed.
-        broken: seeds whose run failed before it could be judged.
+        broken: by seed, why its run failed before it could be judged.
     """
 
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
-    broken: list[int] = field(default_factory=list)
+    broken: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +183,8 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
     Within one seed, cells that can share a deployment run consecutively. `watcher` receives the events of each run,
     and `RunEnded` at its end.
 
-    The iterator ends early when a run is interrupted; that run does not count. A run that fails is reported and
-    skipped.
+    The iterator ends early when a run is interrupted; that run does not count. A run that fails is reported, and tried
+    once more after all others.
 
     Raises:
         BadInput: this machine cannot run a cell.
@@ -194,21 +194,26 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
     todo = [each for seed in _seeds(sweep) for each in _in_order(sweep, seed, found)]
     for cell in {id(cell): cell for cell, _ in todo}.values():
         _check(cell.plan)
+    again: list[tuple[Cell, int]] = []
     with Site(store_folder) as site:
-        for number, (cell, seed) in enumerate(todo, 1):
+        for number, (cell, seed) in enumerate(chain(todo, again), 1):
+            results, total = found[cell.name], len(todo) + len(again)
             try:
                 _, verdict = site.run(cell.plans[seed], watcher)
             except RunInterrupted:
                 return
             except RunFailed as error:
-                found[cell.name].broken.append(seed)
-                watcher.on(RunEnded(number, len(todo), cell.name, seed, "", "", {}, str(error)))
+                if seed not in results.broken:
+                    again.append((cell, seed))
+                results.broken[seed] = str(error)
+                watcher.on(RunEnded(number, total, cell.name, seed, "", "", {}, str(error)))
             else:
                 if INTERRUPTED in verdict.reasons:
                     return
-                found[cell.name].verdicts[seed] = verdict.as_json()
+                results.verdicts[seed] = verdict.as_json()
+                results.broken.pop(seed, None)
                 seen = {name: each.count for name, each in verdict.anomalies.items() if each.count}
-                watcher.on(RunEnded(number, len(todo), cell.name, seed, verdict.verdict, verdict.headline, seen))
+                watcher.on(RunEnded(number, total, cell.name, seed, verdict.verdict, verdict.headline, seen))
             yield found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
+from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.machine import full
 from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.search.sweep import Cell, Results, Sweep
@@ -73,8 +74,8 @@ def markdown(sweep: Sweep, content: Mapping[str, Any]) -> str:
 
 LEGEND = (
     "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
-    "effective), and the total number of findings. If no run showed it: upper bound of the rate of such runs, with",
-    "95 % confidence (Clopper-Pearson).",
+    "effective, something at stake), and the total number of findings. If no run showed it: upper bound of the rate",
+    "of such runs, with 95 % confidence (Clopper-Pearson).",
     "Latency: median over the runs, of acknowledged sends, measured from when they were due; quiet: outside faults and",
     "their aftermath. acks/s: mean over the runs, until the end of the load. Machine full: in how many of the runs",
     "this machine, or one of its clients, had no room left: then figures may not be those of the system.",
@@ -92,7 +93,7 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
         "system": cell.plan.release,
         "wanted": len(cell.plans),
         "runs": len(verdicts),
-        "broken": len(set(results.broken)),
+        "broken": len(results.broken),
         "verdicts": {name: names.count(name) for name in (VALID, INVALID, UNKNOWN) if name in names},
         "anomalies": {name: _anomaly(name, verdicts) for name in sweep.count},
         "p50_ms": _median(verdicts, "quiet", "p50_ms"),
@@ -124,8 +125,14 @@ def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]
 
 
 def proves(verdict: Mapping[str, Any]) -> bool:
-    """Return whether a run tells of what it did not find: its final read was complete, every fault took effect."""
-    return verdict["audit"]["complete"] and all(fault["effective"] for fault in verdict["faults"])
+    """Return whether a run tells of what it did not find: its final read was complete, every fault took effect, and
+    something was at stake."""
+    faults = verdict["faults"]
+    return (
+        verdict["audit"]["complete"]
+        and all(fault["effective"] for fault in faults)
+        and not any(nothing_at_stake(faults))
+    )
 
 
 def _counted(anomaly: Mapping[str, Any]) -> str:

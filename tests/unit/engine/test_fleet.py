@@ -149,7 +149,7 @@ def test_the_auditor_tells_its_result(run: Path, journal: Journal) -> None:
 def test_a_client_that_does_not_start_is_told_with_its_last_words(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal, "start")
 
-    with pytest.raises(RunFailed, match=r"client producer-0 did not start:\ncannot connect to nowhere"):
+    with pytest.raises(RunFailed, match=r"did not start: it exited with code 1\ncannot connect to nowhere"):
         fleet.launch([Task(PRODUCER, 0)])
 
     fleet.join(fleet.clients, 20)

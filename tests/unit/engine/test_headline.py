@@ -58,6 +58,30 @@ ONE = {"rule": "r", "what": "", "count": 1}
         ),
         (900, {"lost": Found(5, True, "")}, True, "LOST 5 of 900 acknowledged messages, as expected"),
         (
+            900,
+            {"lost": Found(1, False, "expected lost: none", causes=(ONE,))},
+            True,
+            "LOST 1 of 900 acknowledged messages, though you expected otherwise; your settings allow it (r)",
+        ),
+        (
+            900,
+            {"lost": Found(1, False, "known issue", causes=({**ONE, "known": "https://x/1"},))},
+            True,
+            "LOST 1 of 900 acknowledged messages, a known issue (r) that you did not accept",
+        ),
+        (
+            900,
+            {"lost": Found(2, False, "expected lost: none", causes=(ONE,))},
+            True,
+            "LOST 2 of 900 acknowledged messages, though your settings forbid it",
+        ),
+        (
+            9_008,
+            {"duplicate": Found(1_908, True, "x", causes=(CUT,))},
+            True,
+            "KEPT all 9,008 acknowledged messages; 1,908 duplicate",
+        ),
+        (
             1_000,
             {"expired": Found(500, False, "x")},
             True,

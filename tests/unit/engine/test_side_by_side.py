@@ -102,7 +102,7 @@ def test_round_trips_that_nobody_answered_have_no_time(sweep: Sweep) -> None:
 
 def test_cells_without_a_run_are_told(sweep: Sweep) -> None:
     found = _found(sweep, ping=[_verdict()])
-    found["kafka-acks-0/feed"].broken.append(1)
+    found["kafka-acks-0/feed"].broken[1] = "the broker did not start"
     told = side_by_side(sweep, found, [], _received)
 
     assert told.round_trips[0].verdict == "valid; 1 of 2 runs"

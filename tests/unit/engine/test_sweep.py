@@ -243,8 +243,17 @@ def test_the_worst_verdict_is_the_exit_code(file: Path, runs: Runs) -> None:
     assert cells["on/kill"]["verdicts"] == {"valid": 2, "invalid": 1}
 
 
-def test_a_run_that_breaks_is_left_out_and_run_again_next_time(file: Path, runs: Runs) -> None:
+def test_a_run_that_breaks_is_tried_once_more_and_left_out(file: Path, runs: Runs) -> None:
     runs.broken = {"small.on.none/1"}
+    result = CliRunner().invoke(cli, ["sweep", str(file), "--store", str(file.parent / "store")], standalone_mode=False)
+    assert runs.ran.count("small.on.none/1") == 2
+    assert runs.ran[-1] == "small.on.none/1"
+    assert result.return_value == 2
+    table, missing, name = result.stdout.splitlines()[-3:]
+    assert table == f"table: {file.parent / 'store' / 'small-sweep.md'}"
+    assert missing.startswith("1 of 8 runs are missing; to make them: chaoskit ")
+    assert name == "  on/none seed 1: the broker did not start"
+
     status, cells = _sweep(file)
     assert (status, cells["on/none"]["runs"], cells["on/none"]["broken"]) == (2, 1, 1)
 

@@ -35,3 +35,17 @@ def test_without_a_fault_all_that_a_loss_implies_follows_from_it() -> None:
     found = {"sequence-jump": Told(1, False, []), "lost": Told(20, False, []), "phantom": Told(1, False, [])}
 
     assert list(in_order(found)) == [("lost", False), ("sequence-jump", True), ("phantom", False)]
+
+
+def test_what_follows_from_a_duplicate_lies_under_it() -> None:
+    found = {"sequence-jump": Told(4, True, [RESET]), "duplicate": Told(3, True, [RESET])}
+
+    assert list(in_order(found)) == [("duplicate", False), ("sequence-jump", True)]
+
+
+def test_what_is_not_allowed_does_not_follow_from_what_is() -> None:
+    """The other way round it does: an expectation forbids the loss, and what follows has its colour."""
+    for lost, jump, follows in ((True, False, False), (False, True, True)):
+        found = {"lost": Told(4, lost, [CUT]), "sequence-jump": Told(3, jump, [CUT])}
+
+        assert list(in_order(found)) == [("lost", False), ("sequence-jump", follows)]
