@@ -14,7 +14,7 @@ from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import store_option
 from chaoskit.cli.saying import complain, say
 from chaoskit.judge.verdict_file import read_verdict
-from chaoskit.scenario.files import ready_made, ready_made_sweeps, summary_of, variants_of
+from chaoskit.scenario.files import meanings, ready_made, ready_made_sweeps, summary_of, variants_of
 
 _VARIANTS_WIDTH = 50
 _NEAREST = 3
@@ -27,7 +27,7 @@ _NEAREST = 3
     "--scenarios",
     is_flag=True,
     help="List the ready-made scenarios with their variants, and sweeps, instead: all, or those with all of WORDS, "
-    "such as a fault (power-cut), what is found (lost) or a setting.",
+    "such as a fault (power-cut), what is found (lost), a setting, or a word for an incident (outage, payments).",
 )
 def command(given: tuple[str, ...], store: Path, scenarios: bool) -> int:
     """List the runs of a STORE, oldest first, with their verdicts; exit with 254 if one cannot be read."""
@@ -69,7 +69,8 @@ def _row(folder: Path) -> tuple[str, ...]:
 def _list_scenarios(words: Sequence[str]) -> None:
     sweeps = ready_made_sweeps()
     made = {**ready_made(), **sweeps}
-    matching = {name: _matching(name, path, words) for name, path in made.items()}
+    sought = list(map(meanings, words))
+    matching = {name: _matching(name, path, sought) for name, path in made.items()}
     found = {name: path for name, path in made.items() if matching[name] == len(words)}
     if not found:
         best = [name for name in sorted(made, key=lambda name: -matching[name]) if matching[name]][:_NEAREST]
@@ -86,7 +87,7 @@ def _list_scenarios(words: Sequence[str]) -> None:
     say("", "chaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")
 
 
-def _matching(name: str, path: Path, words: Sequence[str]) -> int:
-    """Return how many of some words a scenario's name or file has, in any case."""
+def _matching(name: str, path: Path, sought: Sequence[Sequence[str]]) -> int:
+    """Return how many of the words that are sought, each by all that it means, a scenario's name or file has."""
     text = f"{name}\n{path.read_text(encoding='utf-8')}".lower()
-    return sum(word.lower() in text for word in words)
+    return sum(any(meaning in text for meaning in meanings) for meanings in sought)

@@ -28,6 +28,7 @@ from chaoskit.scenario.reading import load_mapping
 VARIANTS = "variants"
 _EXPECTED = "a scenario is a mapping with the keys cluster and workload, and others such as faults"
 _SUFFIX = ".yaml"
+_WORDS = "words.yaml"
 _SWEEPS = "sweeps/"
 
 
@@ -160,6 +161,13 @@ def ready_made_sweeps() -> dict[str, Path]:
     return {name: path for name, path in _ready_made().items() if name.startswith(_SWEEPS)}
 
 
+def meanings(word: str) -> list[str]:
+    """Return what a word may stand for in ready-made scenarios: itself, and for a word of incidents, such as `outage`,
+    what causes or follows from one."""
+    words = load_mapping(_shipped() / _WORDS, "words, each with a list")
+    return [word.lower(), *words.get(word.lower(), ())]
+
+
 def find_sweep(spec: str) -> Path:
     """Return the file of a sweep, given its path or the name of a ready-made one, such as `sweeps/dedup`.
 
@@ -205,9 +213,14 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     raise BadInput(f"{spec}: no such file or ready-made scenario; {nearest(name, list(known))}")
 
 
-def _ready_made() -> dict[str, Path]:
-    """Return all files shipped with chaoskit, by name: in the package or, in a checkout, next to it."""
+def _shipped() -> Path:
+    """Return the folder of what is shipped with chaoskit: in the package or, in a checkout, next to it."""
     package = Path(chaoskit.__file__).parent
     installed = package / "ready_made"
-    folder = installed if installed.is_dir() else package.parent / "scenarios"
+    return installed if installed.is_dir() else package.parent / "scenarios"
+
+
+def _ready_made() -> dict[str, Path]:
+    """Return all scenarios and sweeps shipped with chaoskit, by name."""
+    folder = _shipped()
     return {str(path.relative_to(folder).with_suffix("")): path for path in sorted(folder.glob(f"*/*{_SUFFIX}"))}

@@ -203,6 +203,8 @@ def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
     assert "nonsense; none has any" in chaoskit("list", "--scenarios", "nonsense").stderr
+    assert "kafka/zone-loss " in chaoskit("list", "--scenarios", "Rack", "kafka").stdout
+    assert "kafka/retries " in chaoskit("list", "--scenarios", "double", "charge").stdout
 
 
 def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:

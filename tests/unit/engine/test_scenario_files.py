@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.scenario.files import find, find_sweep, ready_made, summary_of
+from chaoskit.scenario.files import find, find_sweep, meanings, ready_made, ready_made_sweeps, summary_of
+from chaoskit.scenario.reading import load_mapping
 
 WRITTEN = """\
 # What it shows. And more.
@@ -97,3 +98,14 @@ def test_variants_that_are_none_are_refused(file: Path, variants: str, refusal: 
 def test_a_sweep_that_is_not_there_is_told_with_the_nearest() -> None:
     with pytest.raises(BadInput, match='did you mean "sweeps/dedup"'):
         find_sweep("sweeps/dedupe")
+
+
+def test_a_word_for_an_incident_means_something_that_is_there() -> None:
+    made = {**ready_made(), **ready_made_sweeps()}
+    texts = [f"{name}\n{path.read_text()}".lower() for name, path in made.items()]
+    words = load_mapping(Path(__file__).parents[3] / "scenarios" / "words.yaml", "words")
+
+    for word, means in words.items():
+        assert meanings(word.upper()) == [word, *means]
+        assert not [each for each in means if not any(each in text for text in texts)], word
+    assert meanings("Nonsense") == ["nonsense"]
