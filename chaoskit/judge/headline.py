@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
+from chaoskit.contract.vocabulary import AUDITOR, SENDING
 
 _NAMED = 2
 _TRAFFIC_MIN_S = 0.1
@@ -36,6 +37,10 @@ class Counted(Protocol):
     def distinct(self) -> int:
         """Number of messages that the findings are about: several readers may lack one."""
 
+    @property
+    def probes(self) -> int:
+        """Number of findings about messages that the final read sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -46,11 +51,13 @@ class Told:
     causes: Sequence[Mapping[str, Any]]
     messages: int | None = None
     doubt: str = ""
+    probes: int = 0
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Told:
         """Read one."""
-        return cls(told["count"], told["allowed"], told["explained"], told.get("messages"), told.get("doubt", ""))
+        more = {name: told[name] for name in ("messages", "doubt", "probes") if name in told}
+        return cls(told["count"], told["allowed"], told["explained"], **more)
 
     @property
     def distinct(self) -> int:
@@ -58,17 +65,37 @@ class Told:
         return self.count if self.messages is None else self.messages
 
 
-def messages_of(name: str, rows: pa.Table) -> int | None:
-    """Return how many messages the findings of one anomaly are about, if it tells what became of messages; else None.
+class Missing(NamedTuple):
+    """What the findings of an anomaly are about that tells what became of messages.
+
+    Attributes:
+        messages: number of messages of the load; None: the anomaly tells nothing of that.
+        probes: number of findings about messages of the final read.
+    """
+
+    messages: int | None = None
+    probes: int = 0
+
+
+def missing_of(name: str, rows: pa.Table, operations: pa.Table) -> Missing:
+    """Return what the findings of one anomaly are about.
 
     A message that several subscribers lack is one message. A finding without a value is about one of its own.
+
+    Args:
+        name: the anomaly.
+        rows: its findings.
+        operations: all operations, by which those are known that the final read sent.
     """
     if installed.anomalies()[name].gone in (Gone.NO, Gone.CUT):
-        return None
-    known = rows.filter(pc.is_valid(rows["value"])).select(["topic", "value"])
+        return Missing()
+    by = operations.select(["f", "client"]).take(rows["op"])
+    sends = pc.is_in(by["f"].cast(pa.string()), value_set=pa.array(SENDING))
+    probes = pc.fill_null(pc.and_(sends, pc.equal(by["client"].cast(pa.string()), AUDITOR)), False)
+    known = rows.filter(pc.and_(pc.is_valid(rows["value"]), pc.invert(probes))).select(["topic", "value"])
     known = known.set_column(0, "topic", known["topic"].cast(pa.string()))
     distinct: int = known.group_by(["topic", "value"]).aggregate([]).num_rows
-    return distinct + int(rows["value"].null_count)
+    return Missing(distinct + int(rows["value"].null_count), int(pc.sum(probes).as_py() or 0))
 
 
 def lost_messages(anomalies: Mapping[str, Counted]) -> int:
@@ -182,11 +209,13 @@ def _parts(  # noqa: PLR0917 - see `headline`
 def _of_acknowledged(found: Counted, acked: int) -> str:
     """Return how many messages are gone, of how many. There may be more than acknowledged ones: a message whose
     acknowledgement did not arrive can vanish, too."""
-    missing = found.distinct
+    missing, deliveries = found.distinct, found.count - found.probes
     told = f"{missing:,} of {acked:,} acknowledged messages"
     if missing > acked:
         told = f"{missing:,} messages, of which at most {acked:,} were acknowledged"
-    return told if missing == found.count else f"{told} (for several readers: {found.count:,} deliveries)"
+    if missing != deliveries:
+        told += f" (for several readers: {deliveries:,} deliveries)"
+    return f"{told} and {found.probes:,} probes of the final read" if found.probes else told
 
 
 def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:

@@ -41,7 +41,7 @@ from chaoskit.judge.digested import Digested
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
-from chaoskit.judge.headline import messages_of
+from chaoskit.judge.headline import missing_of
 from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure, not_made
@@ -332,7 +332,7 @@ def _found(  # noqa: PLR0917 - see `judge`
         tuple(examples(rows, history.operations, subject.describe)),
         told,
         doubt,
-        messages_of(name, rows),
+        *missing_of(name, rows, history.operations),
     )
 
 

@@ -43,7 +43,8 @@ class Found:
         causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
             (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
         doubt: what could not be decided, if it proves nothing; see `chaoskit.contract.anomaly.Anomaly`.
-        messages: number of messages that the findings are about; None: as many as there are findings.
+        messages: number of messages of the load that the findings are about; None: as many as there are findings.
+        probes: number of findings about messages that the final read sent.
     """
 
     count: int
@@ -55,6 +56,7 @@ class Found:
     causes: tuple[Mapping[str, Any], ...] = ()
     doubt: str = ""
     messages: int | None = None
+    probes: int = 0
 
     @property
     def distinct(self) -> int:
@@ -146,6 +148,7 @@ class Verdict:
                 name: {
                     "count": anomaly.count,
                     **({} if anomaly.distinct == anomaly.count else {"messages": anomaly.distinct}),
+                    **({"probes": anomaly.probes} if anomaly.probes else {}),
                     "allowed": anomaly.allowed,
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,

@@ -57,6 +57,7 @@ class AnomalyTold(TypedDict):
     between_s: tuple[float, float] | None
     explained: list[CauseTold]
     messages: NotRequired[_Count]
+    probes: NotRequired[_Count]
     examples: list[ExampleTold]
 
 

@@ -9,7 +9,8 @@ import pytest
 from samples import verdict
 
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.judge.headline import headline, messages_of
+from chaoskit.history.format.schema import OPERATIONS
+from chaoskit.judge.headline import Missing, headline, missing_of
 from chaoskit.judge.verdict import Found
 
 CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s", "count": 40_128}
@@ -168,5 +169,27 @@ def test_a_message_that_several_readers_lack_is_one_message() -> None:
     rows = [{"anomaly": "lost", "topic": "feed", "partition": 0, "value": value} for value in (1, 1, 1, 2, None, None)]
     table = pa.Table.from_pylist(rows, FINDINGS)
 
-    assert messages_of("lost", table) == 4
-    assert messages_of("duplicate", table) is None
+    assert missing_of("lost", table, OPERATIONS.empty_table()) == Missing(4)
+    assert missing_of("duplicate", table, OPERATIONS.empty_table()) == Missing()
+
+
+def test_what_the_final_read_sent_is_no_message_of_the_load() -> None:
+    did = [("send", "producer-0"), ("send", "auditor"), ("receive", "auditor")]
+    operations = pa.Table.from_pylist([{"op": op, "f": f, "client": by} for op, (f, by) in enumerate(did)], OPERATIONS)
+    rows = [{"anomaly": "lost", "topic": "feed", "partition": 0, "value": op, "op": op} for op in (0, 1, 1, 2)]
+
+    assert missing_of("lost", pa.Table.from_pylist(rows, FINDINGS), operations) == Missing(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        (8, "LOST 8 of 6,010 acknowledged messages and 8,618 probes of the final read"),
+        (0, "LOST 0 of 6,010 acknowledged messages and 8,618 probes of the final read"),
+        (4, "LOST 4 of 6,010 acknowledged messages (for several readers: 8 deliveries) and 8,618 probes"),
+    ],
+)
+def test_probes_are_told_apart(messages: int, said: str) -> None:
+    found = {"lost": Found(8_618 + max(messages, 8 if messages else 0), False, "x", messages=messages, probes=8_618)}
+
+    assert headline(6_010, found, complete=True).startswith(said)
