@@ -79,6 +79,13 @@ class FaultFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LoadHeld(Event):
+    """The load goes on beyond its end, for a while, until faults of these kinds, which are due, have taken effect."""
+
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FaultDropped(Event):
     """A fault was still waiting for its turn when the load ended."""
 

@@ -31,7 +31,7 @@ from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.at_stake import at_stake, nothing_at_stake
+from chaoskit.judge.at_stake import after_the_load, at_stake, nothing_at_stake
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
@@ -163,7 +163,11 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     audit, complete = final_read(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    problems = (*_problems(subject, folder, history, load), *nothing_at_stake(faults))
+    problems = (
+        *_problems(subject, folder, history, load),
+        *after_the_load(faults, load["end_ns"] / 1e6),
+        *nothing_at_stake(faults),
+    )
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
@@ -278,6 +282,7 @@ def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:
         "effective": fault.effective_ns is not None,
         "healed": fault.healed_ns is not None,
         "at_ms": _milliseconds(fault.start_ns),
+        "effective_ms": _milliseconds(fault.effective_ns),
         "undone_at_ms": _milliseconds(fault.heal_ns),
         "healed_at_ms": _milliseconds(fault.healed_ns),
         "evidence": fault.evidence,

@@ -74,6 +74,7 @@ class Recovery(TypedDict):
     crashed: NotRequired[list[Crash]]
     load_start_ns: NotRequired[Nanoseconds]
     load: NotRequired[PlannedLoad]
+    load_held_s: NotRequired[_Seconds]
     problems: NotRequired[list[str]]
     answered: NotRequired[list[tuple[Nanoseconds, Nanoseconds]]]
 

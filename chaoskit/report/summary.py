@@ -173,6 +173,8 @@ def _done(verdict: Verdict) -> list[str]:
     lines += [_driver(driver) for driver in verdict.drivers]
     for equal in _equal_faults(verdict.faults):
         lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
+    if held_s := verdict.liveness.get("load_held_s"):
+        lines.append(f"  the load went on {held_s:.1f} s longer, for faults that were due and not yet in effect")
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
     last = verdict.audit.get("last_positions", {})

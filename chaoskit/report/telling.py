@@ -10,13 +10,14 @@ from chaoskit.contract.event import (
     FaultProved,
     HostsKept,
     Interrupted,
+    LoadHeld,
     PhaseBegun,
     Problem,
     ServiceRevived,
 )
 
 
-def told(event: Event) -> str:  # noqa: PLR0911  # one for each event
+def told(event: Event) -> str:  # noqa: PLR0911, C901  # one for each event
     """Return an event of a run as one line; empty if it is of no interest.
 
     >>> told(FaultProved(0, "kill", ("n1",), "no process on n1"))
@@ -31,6 +32,8 @@ def told(event: Event) -> str:  # noqa: PLR0911  # one for each event
             return f"healed {kind} on {', '.join(targets)}: {evidence}"
         case FaultFailed(_, kind, problem):
             return f"{kind}: {problem}"
+        case LoadHeld(kinds):
+            return f"the load goes on for a while: due, and not yet in effect: {', '.join(kinds)}"
         case FaultDropped(_, kind):
             return f"{kind}: dropped; it was still waiting for its turn when the load ended"
         case ServiceRevived(host, service, why):

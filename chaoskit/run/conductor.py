@@ -4,13 +4,15 @@ Each fault has its own thread, so that a slow one does not delay others. Faults 
 may hold on it at once (`chaoskit.run.occupancy`); those of a series do not, unless they ask for it. Where a target is
 taken, a randomly drawn one is replaced by the next one drawn; otherwise the fault applies to its other targets, or, if
 none is left, is recorded as ineffective. A fault with a limit (`at_most`), which every fault of a series has, instead
-waits until its targets are free and the limit permits it; if it is still waiting when the load ends, it is dropped.
+waits until its targets are free and the limit permits it. The load is held open for a while for faults that are due;
+what is still waiting when it ends is dropped.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -94,6 +96,8 @@ class Conductor:
         self._targeting = Targeting(plan, service, lab, in_system, self._stop)
         self._occupancy = Occupancy(list(self._targeting.nodes))
         self._threads: list[threading.Thread] = []
+        self._due: dict[int, str] = {}
+        self._limited: Counter[str] = Counter()
         self.all_healed = True
         self.full: HistoryFull | None = None
         self.dropped = 0
@@ -109,6 +113,12 @@ class Conductor:
             thread.start()
             self._threads.append(thread)
 
+    @property
+    def due(self) -> tuple[str, ...]:
+        """The kinds of the faults that are due, and have neither taken effect nor failed to."""
+        with self._lock:
+            return tuple(self._due.values())
+
     def load_is_over(self) -> None:
         """Drop the faults that are still waiting for their turn; active faults run to their end."""
         self._load_over.set()
@@ -122,8 +132,9 @@ class Conductor:
         """Wait until every fault has ended and is healed."""
         for thread in self._threads:
             thread.join()
-        if self.dropped == len(self._plan.faults) > len(self.missed):
-            self.missed.append("no fault began: the load ended before the turn of any")
+        for kind, dropped in self._limited.items():
+            planned = sum(fault.kind == kind and _is_limited(fault) for fault in self._plan.faults)
+            self.missed.append(f"{dropped} of {planned} {kind} were dropped: the load ended before their turn")
         self._settle()
         self._log.close()
 
@@ -137,6 +148,8 @@ class Conductor:
             if fault.trigger is not None and not self._triggered(record, fault):
                 self._drop(index, fault)
                 return
+            with self._lock:
+                self._due[index] = fault.kind
             kind = nemesis(fault.kind)
             claim = claim_of(index, fault.kind, kind, kind.parameters.model_validate(fault.parameters))
             if targets := self._claim(claim, fault):
@@ -147,11 +160,17 @@ class Conductor:
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             self._note(record, f"no effect: {_words(error)}")
         finally:
+            self._done(index)
             self._occupancy.release(index)
         try:
             self._log.record(record.row())
         except HistoryFull as error:
             self._end(error)
+
+    def _done(self, index: int) -> None:
+        """Note that a fault took effect, or never will."""
+        with self._lock:
+            self._due.pop(index, None)
 
     def _triggered(self, record: Fault, fault: PlannedFault) -> bool:
         """Wait for what a fault waits for; return whether it came true."""
@@ -165,12 +184,14 @@ class Conductor:
         self.heal_now()
 
     def _drop(self, index: int, fault: PlannedFault) -> None:
-        """Note a fault whose turn never came. With a limit that is to be expected, unless it repeats what happened."""
+        """Note a fault whose turn never came. Those of a series, unless it repeats what happened, are told together."""
         with self._lock:
             self.dropped += 1
             if fault.trigger is not None:
                 self.missed.append(f"{fault.kind} was dropped: what it waited for ({fault.trigger}) did not come true")
-            elif fault.at_most is None or fault.repeats:
+            elif _is_limited(fault):
+                self._limited[fault.kind] += 1
+            else:
                 self.missed.append(f"{fault.kind} was dropped: the load ended before its turn")
         self._watcher.on(FaultDropped(index, fault.kind))
 
@@ -213,6 +234,7 @@ class Conductor:
         self._changed()
         evidence = ground.stand(lambda: strike.hosts, partial(_made, kind, strike), partial(_remade, kind, strike))
         record.effective_ns = self._now()
+        self._done(record.number)
         if strike.hosts:
             record.targets = tuple(host.name for host in kind.struck(strike))
         record.damaged = tuple((self._in_history(topic), number) for topic, number in strike.damaged)
@@ -344,6 +366,11 @@ def _words(error: Exception) -> str:
 
 def _seconds(at_ns: int) -> str:
     return f"{at_ns / 1e9:.1f} s"
+
+
+def _is_limited(fault: PlannedFault) -> bool:
+    """Return whether a fault is one of a series that waits for its turn."""
+    return fault.at_most is not None and not fault.repeats
 
 
 def _made(kind: Nemesis, strike: Strike) -> str:

@@ -35,6 +35,7 @@ from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.fleet import Client, Fleet
 from chaoskit.run.groups import ClientGroup, await_probes
+from chaoskit.run.held import Held
 from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
@@ -177,7 +178,7 @@ class Trial:
         backlog = Backlogging(self._plan.declared.get(Backlog), consumers, start_ns, self._watcher)
         watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         try:
-            load_end_ns = self._wait_for_load(fleet, conductor, start_ns, backlog) - self._origin_ns
+            load_end_ns, held_ns = self._wait_for_load(fleet, conductor, start_ns, backlog)
         finally:
             watched.terminate()
             watched.wait()
@@ -204,7 +205,8 @@ class Trial:
             and not self._interrupted.is_set()
         )
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed(), "answered": survey.answered}
-        self._keep(liveness, {"end_ns": load_end_ns, "backlog": backlog.told(self._origin_ns)})
+        liveness |= {"load_held_s": round(held_ns / 1e9, 3)} if held_ns else {}
+        self._keep(liveness, {"end_ns": load_end_ns - self._origin_ns, "backlog": backlog.told(self._origin_ns)})
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
         """Write how the load went, and how the system was afterwards."""
@@ -239,11 +241,18 @@ class Trial:
         supervision = optional(self._service, Supervision)
         return supervision.revivals() if supervision else ()
 
-    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging) -> int:
-        """Wait for the end of the load; return when it was due, or when the load had to end before."""
+    def _wait_for_load(
+        self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging
+    ) -> tuple[int, int]:
+        """Wait for the end of the load.
+
+        Returns:
+            When it was due, or when it had to end before; and for how long it was held open for faults that were due.
+        """
         due_ns = start_ns + self._plan.scenario.workload.duration
+        held = Held(conductor, self._watcher)
         with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
-            while time.monotonic_ns() < due_ns + backlog.lasted_ns() and not self._interrupted.wait(_TICK_S):
+            while held.goes_on(due_ns + backlog.lasted_ns()) and not self._interrupted.wait(_TICK_S):
                 elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
                 progress = fleet.progress()
                 self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values()), fleet.latency()))
@@ -265,7 +274,7 @@ class Trial:
                     break
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
-        return min(due_ns + backlog.lasted_ns(), time.monotonic_ns())
+        return min(due_ns + backlog.lasted_ns() + held.lasted_ns, time.monotonic_ns()), held.lasted_ns
 
     def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group."""

@@ -138,7 +138,20 @@ def test_a_fault_still_waiting_when_the_load_ends_is_dropped_and_told(tmp_path: 
     assert FaultDropped(1, "kill") in stage.events
     assert len(stage.timeline()["faults"]) == 1
     assert stage.timeline()["faults"][0]["at_most"] == 1
-    assert stage.conductor.missed == []
+    assert stage.conductor.missed == ["1 of 2 kill were dropped: the load ended before their turn"]
+
+
+def test_a_fault_is_due_until_it_has_taken_effect(tmp_path: Any) -> None:
+    kill = {"inject": "kill", "on": "n2", "for": "1s", "at_most": 1}
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", **kill}, {"at": "1ms", **kill}])
+
+    stage.begin()
+    waiting = stage.conductor.due
+    stage.conductor.load_is_over()
+    stage.end()
+
+    assert waiting == ("kill",)
+    assert stage.conductor.due == ()
 
 
 def test_a_dropped_fault_that_repeats_a_recorded_one_is_missed(tmp_path: Any) -> None:
@@ -159,7 +172,7 @@ def test_a_run_whose_faults_were_all_dropped_says_so(tmp_path: Any) -> None:
     faults = stage.perform()
 
     assert faults == []
-    assert stage.conductor.missed == ["no fault began: the load ended before the turn of any"]
+    assert stage.conductor.missed == ["1 of 1 kill were dropped: the load ended before their turn"]
 
 
 @given(timelines(["kill", {"pause": {}}, "restart"], ["n1", "leader"], "20s", faults_max=5))

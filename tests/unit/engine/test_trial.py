@@ -52,8 +52,10 @@ def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
     fleet: Any = SimpleNamespace(progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None)
-    conductor: Any = SimpleNamespace(active={}, full=None)
-    return trial._wait_for_load(fleet, conductor, start_ns, Backlogging(None, [], start_ns, given))
+    conductor: Any = SimpleNamespace(active={}, full=None, due=())
+    ended_ns, held_ns = trial._wait_for_load(fleet, conductor, start_ns, Backlogging(None, [], start_ns, given))
+    assert not held_ns
+    return ended_ns
 
 
 def test_the_load_ends_when_it_was_due_however_late_that_is_noticed() -> None:

@@ -98,3 +98,23 @@ def test_a_log_has_what_was_read_long_ago(tmp_path: Path) -> None:
     verdict = run.judged(60)
 
     assert (verdict.verdict, verdict.faults[0]["at_stake"]) == ("valid", 300)
+
+
+@pytest.mark.parametrize(("start", "proved_after", "verdict"), [(3, 1, "valid"), (3, 4, "unknown")])
+def test_a_fault_that_took_effect_when_the_load_was_over_shows_nothing(
+    tmp_path: Path, start: float, proved_after: float, verdict: str
+) -> None:
+    run = StoryRun(tmp_path, {"kind": "log", "producers": 1, "consumers": 1, "duration": "6s"})
+    run.led("n1")
+    for value in range(590):
+        run.send("producer-0", value, 0.05 + value * 0.01, position=value)
+    run.fault("elect-leader", ["n1"], start, 12, proved_after=proved_after)
+    run.read_back(62, {value: value for value in range(590)})
+
+    judged = run.judged(6)
+
+    assert judged.verdict == verdict
+    late = [
+        why for why in judged.reasons if why.startswith("elect-leader of n1 took effect at 7.0 s, when the load was")
+    ]
+    assert len(late) == (verdict == "unknown")
