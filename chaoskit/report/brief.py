@@ -11,7 +11,6 @@ from typing import Any
 from chaoskit.base.plain import one_line, plain
 from chaoskit.contract import installed
 from chaoskit.judge.bounds import describe
-from chaoskit.judge.consequence_words import staked
 from chaoskit.judge.verdict import Found, Verdict
 from chaoskit.report.following import in_order
 from chaoskit.report.run_page import REPORT
@@ -102,7 +101,7 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for fault in faults[:_SHOWN]:
         healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
         proof = fault["evidence"].partition("; ")[0] if fault["effective"] else "NO EFFECT"
-        stake = f"; {staked(fault)}" if staked(fault) else ""
+        stake = "" if fault.get("at_stake") is None else f", {fault['at_stake']:,} at stake"
         text = f"{hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{stake}: {proof}"
         yield from _wrapped([f"fault: {text}"], most=1)
     if len(faults) > _SHOWN:

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from chaoskit.contract import installed
 from chaoskit.contract.workload import Job, Result, Task
@@ -34,13 +34,18 @@ _MEANWHILE_S = 0.2
 
 
 class HarnessLink:
-    """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`."""
+    """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`.
 
-    def __init__(self) -> None:
+    Args:
+        messages: where messages to the harness are written.
+    """
+
+    def __init__(self, messages: TextIO = sys.stdout) -> None:
         self.stopping = False
         self.paused = False
         # Unbuffered: a thread blocked in a buffered read would hold its lock when the interpreter exits.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
+        self._messages = messages
 
     def order(self, path: str) -> dict[str, Any]:
         """Return the order of this worker."""
@@ -76,8 +81,8 @@ class HarnessLink:
 
     def _say(self, **message: Any) -> None:
         try:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            self._messages.write(json.dumps(message) + "\n")
+            self._messages.flush()
         except BrokenPipeError:
             self.stopping = True
 
@@ -91,10 +96,18 @@ def main(order_path: str) -> None:
         sys.exit(HistoryFull.status)
 
 
+def _apart() -> TextIO:
+    """Return what standard output was. It is now the log, as standard error is: what a library prints must not get
+    between the messages."""
+    messages = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return messages
+
+
 def _run(order_path: str) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):  # handled by the harness, which stops the workers
         signal.signal(number, signal.SIG_IGN)
-    link = HarnessLink()
+    link = HarnessLink(_apart())
     order = link.order(order_path)
     system = installed.system(order["system"], "cluster.system")
     workload = installed.workload(order["workload"], "workload.kind")

@@ -80,3 +80,14 @@ def _nothing_is_missing(run: Any) -> None:
     assert run.anomalies["lost"].count == 0
     assert [fault["effective"] for fault in run.verdict.faults] == [True] * 4
     assert run.verdict.liveness["group"]["behind"] == [], "both groups received everything"
+
+
+def test_clients_on_several_seats_do_not_hear_what_their_jvms_print(chaos: Any) -> None:
+    """Two processes of two seats may have one number, and a JVM complains of that on standard output."""
+    run = chaos(
+        cluster={"system": "kafka", "hosts": 1, "seats": 2, "clients": "java"},
+        workload={"kind": "log", "rate": 500, "duration": "8s"},
+    )
+
+    run.assert_valid()
+    assert run.verdict.counts["acked"] > 3000

@@ -83,11 +83,11 @@ def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> l
 
 
 def _aware_ns(leader: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
-    """Return when a former leader knew at the latest that it was replaced."""
+    """Return when a former leader knew at the latest that it was replaced, at a look or shortly before."""
     known_ns = replaced_ns
     for effect in effects:
         unaware = effect.acts & (Act.SILENCES | Act.CUTS | Act.DROPS | Act.BREAKS) and not effect.acts & Act.ENDS
-        held = effect.start_ns - CLOCKS_NS <= replaced_ns <= effect.over_ns
+        held = effect.start_ns - CLOCKS_NS <= replaced_ns <= effect.over_ns + LOOK_NS
         if unaware and held and effect.on_hosts and (effect.on_links or leader in effect.targets):
             known_ns = max(known_ns, FOREVER if effect.healed_ns is None else effect.healed_ns + UNAWARE_NS)
     return known_ns

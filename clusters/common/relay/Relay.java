@@ -5,6 +5,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.reflect.Constructor;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,7 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A system's own client for one chaoskit worker, which talks to it through standard input and output.
+ * A system's own client for one chaoskit worker, which writes to its standard input, and reads from the descriptor that
+ * is its second argument, or from its standard output.
  *
  * <p>See clusters/common/relay for the other end. It exits when its input closes, and so with its worker. Times are
  * those of System.nanoTime, which is CLOCK_MONOTONIC on Linux, the worker's clock.
@@ -56,8 +58,9 @@ abstract class Relay {
     throw new UnsupportedOperationException();
   }
 
-  void run(String role) throws IOException {
-    OutputStream raw = new FileOutputStream(FileDescriptor.out);
+  void run(String[] arguments) throws IOException {
+    String role = arguments[0];
+    OutputStream raw = new FileOutputStream(arguments.length > 1 ? descriptor(arguments[1]) : FileDescriptor.out);
     System.setOut(System.err); // logging must not get between the frames
     DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 17));
     Map<String, Object> settings = new HashMap<>();
@@ -89,6 +92,17 @@ abstract class Relay {
     }
     raw.flush();
     Runtime.getRuntime().halt(0);
+  }
+
+  /** Java has no other way to open an inherited descriptor where /proc may be that of other processes. */
+  private static FileDescriptor descriptor(String number) {
+    try {
+      Constructor<FileDescriptor> constructor = FileDescriptor.class.getDeclaredConstructor(int.class);
+      constructor.setAccessible(true);
+      return constructor.newInstance(Integer.parseInt(number));
+    } catch (ReflectiveOperationException impossible) {
+      throw new IllegalStateException(impossible);
+    }
   }
 
   static String nameOf(Throwable error) {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Collection, Mapping
@@ -25,7 +26,14 @@ _COMPILER = maven.Release(
 )
 _COMPILE, _RELEASE = "org.eclipse.jdt.internal.compiler.batch.Main", "11"
 _SHARED = Path(__file__).parent
-_JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseG1GC", "-Djava.awt.headless=true")
+_JVM = (
+    "-Xms256m",
+    "-Xmx512m",
+    "-XX:+UseG1GC",
+    "-XX:-UsePerfData",  # its file in /tmp has the number of the process, which is not the only one on several seats
+    "-Djava.awt.headless=true",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",  # Relay.java opens a descriptor by its number
+)
 _CHECK_TIMEOUT_S = 60
 
 QUEUES = "queues"
@@ -106,12 +114,19 @@ class Relay:
             role: `producer`, `transactional`, `consumer` or `QUEUES`.
             settings: all settings of the client.
         """
-        command = [java.program(), "-cp", path, *_JVM, *self.jvm, self.source.stem, role]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        answers, theirs = os.pipe()
+        command = [java.program(), "-cp", path, *_JVM, *self.jvm, self.source.stem, role, str(theirs)]
+        try:
+            # Frames have a descriptor of their own: whatever a JVM or a library prints goes to the client's log.
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2, pass_fds=[theirs], bufsize=0)
+        except OSError:
+            os.close(answers)
+            raise
+        finally:
+            os.close(theirs)
         assert process.stdin is not None
-        assert process.stdout is not None
         process.stdin.write(frames.settings(settings))
-        return Jvm(process.stdin, process.stdout, process)
+        return Jvm(process.stdin, os.fdopen(answers, "rb", buffering=0), process)
 
     def refusals(self, path: str, chosen: Chosen, similar: Collection[str]) -> list[BadInput]:
         """Return what chaoskit or the client refuses of settings.

@@ -32,7 +32,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** Kafka's own clients. */
 public final class KafkaRelay extends Relay {
   public static void main(String[] arguments) throws IOException {
-    new KafkaRelay().run(arguments[0]);
+    new KafkaRelay().run(arguments);
   }
 
   @Override

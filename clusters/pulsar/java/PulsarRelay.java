@@ -13,7 +13,7 @@ import org.apache.pulsar.client.impl.conf.ReaderConfigurationData;
 /** Pulsar's own clients. Settings are fields of its configuration classes, those of the client among the others. */
 public final class PulsarRelay extends Relay {
   public static void main(String[] arguments) throws IOException {
-    new PulsarRelay().run(arguments[0]);
+    new PulsarRelay().run(arguments);
   }
 
   @Override

@@ -32,7 +32,7 @@ public final class RocketMQRelay extends Relay {
   private static final Set<String> PLAIN = Set.of("batchMaxBytes", "batchMaxDelayMs", "totalBatchMaxBytes");
 
   public static void main(String[] arguments) throws IOException {
-    new RocketMQRelay().run(arguments[0]);
+    new RocketMQRelay().run(arguments);
   }
 
   @Override

@@ -4,7 +4,7 @@ import java.util.Map;
 /** RocketMQ's client by gRPC, whose classes do not go together with those of its servers. */
 public final class PopRelay extends Relay {
   public static void main(String[] arguments) throws IOException {
-    new PopRelay().run(arguments[0]);
+    new PopRelay().run(arguments);
   }
 
   @Override

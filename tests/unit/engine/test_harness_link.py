@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.run.worker import HarnessLink
@@ -24,3 +26,15 @@ def test_a_client_looks_after_its_connection_until_the_start() -> None:
         os.write(harness, b"stop\n")
         assert wait_until(lambda: link.stopping, 60)
     os.close(harness)
+
+
+def test_what_a_library_prints_is_no_message_to_the_harness() -> None:
+    program = (
+        "import os; from chaoskit.run.worker import HarnessLink, _apart; link = HarnessLink(_apart());"
+        "print('from Python', flush=True); os.write(1, b'from C'); os.system('echo from a child');"
+        "link.result({'audited': True})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=True)
+
+    assert done.stdout == '{"result": {"audited": true}}\n'
+    assert all(f"from {who}" in done.stderr for who in ("Python", "C", "a child"))
