@@ -9,7 +9,7 @@ import click
 
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
-from chaoskit.base.store import find_run
+from chaoskit.base.store import VERDICT, find_run
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.saying import say
@@ -36,11 +36,12 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None, detai
     folder = import_edn(run, store) if _is_history(run) else find_run(run)
     if damage := damaged(folder, JUDGED):
         say(f"{damage}; it is made again", err=True)
+    before = _verdict_file(folder)
     verdict = check_run(folder)
     if is_quick(folder) if report is None else report:
         if why_not := try_report(folder):
             say(why_not, err=True)
-    elif (folder / REPORT).exists():
+    elif (folder / REPORT).exists() and _verdict_file(folder) != before:
         (folder / REPORT).unlink()
         say(f"{folder / REPORT} was of another verdict and is deleted; `chaoskit report {folder}` writes it", err=True)
     owner.give_all(folder)
@@ -50,6 +51,11 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None, detai
         else:
             show_summary(verdict, folder, details=details)
     return EXIT_CODES[verdict.verdict]
+
+
+def _verdict_file(folder: Path) -> bytes:
+    path = folder / VERDICT
+    return path.read_bytes() if path.exists() else b""
 
 
 def _is_history(path: Path) -> bool:

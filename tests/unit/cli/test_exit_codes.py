@@ -228,6 +228,9 @@ def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: 
     chaoskit("check", str(folder))
     assert report.exists()
     monkeypatch.setattr("chaoskit.report.run_page._QUICK_OPERATIONS", 100)
+    assert chaoskit("check", str(folder), "--no-report").stderr == ""
+    assert report.exists()
+    (folder / "verdict.json").write_text("{}")
     assert "is deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
     assert not report.exists()
     chaoskit("check", str(folder), "--report")
