@@ -38,7 +38,7 @@ from clusters.kafka.metadata import can_migrate, check_metadata
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ATTACHED_ROLES, OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
-from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count
+from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count, min_insync
 
 _FOR_RUNS = tuple(
     f"clusters.kafka.{name}" for name in ("attached", "benchmark", "client", "deploy", "java.client", "refusals")
@@ -200,6 +200,12 @@ def _check_sizes(declared: Declared) -> None:
         raise BadInput(
             f"workload.replication: {declared.replication} replicas require as many brokers; there are "
             f"{declared.brokers}"
+        )
+    if (least := min_insync(declared.options)) > declared.replication > 0:
+        raise BadInput(
+            f"min.insync.replicas: {least} of {declared.replication} replicas (workload.replication) can never be in "
+            f"sync, and Kafka counts it as {declared.replication} or takes no message; write {declared.replication} or "
+            "less"
         )
 
 

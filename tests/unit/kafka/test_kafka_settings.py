@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.topic import Topic
 from clusters.kafka.settings import KafkaOptions, broker_count, server_properties
+from clusters.kafka.system import System
 
 ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
 LOG_DIRS = ["/disks/one/kafka", "/disks/two/kafka"]
@@ -81,3 +85,24 @@ def test_a_broker_is_in_the_rack_of_its_zone() -> None:
 
     assert [_properties(index, zones=zones).get("broker.rack") for index in range(3)] == ["a", "a", None]
     assert _properties(0, zones=zones, config={"broker.rack": "mine"})["broker.rack"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("given", "replicas", "refused"),
+    [
+        ({"topic": {"min.insync.replicas": 4}}, 3, "4 of 3 replicas"),
+        ({"config": {"min.insync.replicas": 2}}, 1, "2 of 1 replicas"),
+    ],
+)
+def test_more_replicas_in_sync_than_there_are_are_refused(given: dict[str, Any], replicas: int, refused: str) -> None:
+    with pytest.raises(BadInput, match=f"min.insync.replicas: {refused} .* can never be in sync"):
+        System().check(_declared(given, replicas))
+
+
+@pytest.mark.parametrize(("given", "replicas"), [({"topic": {"min.insync.replicas": 3}}, 3), ({}, 1)])
+def test_as_many_replicas_in_sync_as_there_are_are_taken(given: dict[str, Any], replicas: int) -> None:
+    System().check(_declared(given, replicas))
+
+
+def _declared(given: dict[str, Any], replicas: int) -> Declared:
+    return Declared(KafkaOptions.model_validate(given), 3, 3, (Topic("log-0", replication=replicas),), {}, {})
