@@ -60,6 +60,7 @@ class Anomaly:
         became: for `EXPIRED`, `DROPPED` and `VANISHED`: what became of its messages, such as `were dropped`.
         tabled: whether a sweep's table counts it unless the sweep says otherwise.
         notable: whether the headline tells it even if it is allowed.
+        only_with: the trait of workloads without which it is not looked for (`chaoskit.contract.traits`); None: any.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Anomaly:
     became: str = ""
     tabled: bool = False
     notable: bool = False
+    only_with: type | None = None
 
 
 CRASHED = Anomaly(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, PlainSe
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import format_duration, parse_duration
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.guarantee import Declared
 
 Number = Literal["none", "some"] | int
 
@@ -129,6 +132,28 @@ def check_expected(expect: Mapping[str, Any], anomalies: Collection[str]) -> Non
     """
     if wrong := list(_wrong(expect, anomalies)):
         raise BadInput("\n".join(wrong))
+
+
+def check_findable(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly], declared: Declared) -> None:
+    """Reject expectations that a run of this kind cannot fail, because what they are about is not looked for.
+
+    Raises:
+        BadInput: names each of them.
+    """
+    if wrong := list(_not_looked_for(expect, anomalies, declared)):
+        raise BadInput("\n".join(wrong))
+
+
+def _not_looked_for(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly], declared: Declared) -> Iterator[str]:
+    models = {topic.model for topic in declared.topics}
+    for anomaly in (anomalies[name] for name in expect if name in anomalies):
+        where = f"expect.{anomaly.name}: is not looked for"
+        if not models & {*anomaly.models}:
+            served, found = (", ".join(sorted(each.name for each in some)) for some in (models, anomaly.models))
+            yield f"{where} in topics of the model {served}, only of {found}; remove it"
+        elif anomaly.only_with is not None and declared.get(anomaly.only_with) is None:
+            meaning = re.split("[.:]", inspect.cleandoc(anomaly.only_with.__doc__ or ""))[0]
+            yield f"{where} in this run, only where {meaning[:1].lower()}{meaning[1:]}; remove it"
 
 
 def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[str]:

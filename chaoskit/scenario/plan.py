@@ -22,7 +22,7 @@ from chaoskit.contract.system import Fetching, System, Varied, between_clients, 
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, SideTopics, Workload
-from chaoskit.scenario.expected import check_expected
+from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
 from chaoskit.scenario.loads import check_copies, check_workload, missing_powers
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
@@ -185,6 +185,8 @@ class _Planning:
         declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
         if declared is None:
             self._fail()
+        if not self._recorded:
+            tried(check_findable, scenario.expect, installed.anomalies(), declared)
         tried(check_workload, scenario, system, options, workload, declared)
         tried(check_copies, system, loading, declared)
         tried(_check_rate, cluster, declared)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
+from chaoskit.contract.traits import Group
 from checkers.arrays.columns import NONE, Ints, is_one_of
 from checkers.arrays.findings import findings_of, merged, no_findings, received_after
 from checkers.arrays.models import IN_LOGS
@@ -30,6 +31,7 @@ COMMIT_REGRESSION = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    only_with=Group,
 )
 
 
@@ -60,6 +62,7 @@ COMMIT_BEYOND = Anomaly(
     about=About.READING,
     implies=("passed-over",),
     shared=True,
+    only_with=Group,
 )
 
 
@@ -101,6 +104,7 @@ REPROCESSED = Anomaly(
     about=About.READING,
     shared=True,
     notable=True,
+    only_with=Group,
 )
 
 
@@ -128,6 +132,7 @@ DOUBLE_ASSIGNMENT = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    only_with=Group,
 )
 
 

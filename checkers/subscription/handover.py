@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.traits import Group
 from checkers.arrays.columns import NONE, Flags, Ints, is_one_of, marked
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
@@ -29,6 +30,7 @@ PASSED_OVER = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    only_with=Group,
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract import traits
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, words_of
 from checkers.arrays.ends import OK, Transactions
@@ -27,6 +28,7 @@ ZOMBIE_WRITE = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    only_with=traits.Transactions,
 )
 
 

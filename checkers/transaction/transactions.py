@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chaoskit.contract import traits
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
 from checkers.arrays.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
@@ -41,6 +42,7 @@ ABORTED_READ = Anomaly(
     about=About.READING,
     shared=True,
     notable=True,
+    only_with=traits.Transactions,
 )
 
 
@@ -61,6 +63,7 @@ PRECOMMITTED_READ = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
+    only_with=traits.Transactions,
 )
 
 
@@ -132,6 +135,7 @@ TORN_TRANSACTION = Anomaly(
     "one part of a committed transaction is visible, another part is missing",
     IN_LOGS,
     shared=True,
+    only_with=traits.Transactions,
 )
 
 

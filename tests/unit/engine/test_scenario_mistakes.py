@@ -227,6 +227,16 @@ def test_a_misspelt_role_of_a_setting_is_told_the_role() -> None:
     assert line == 'cluster.config.bookies: unknown key; did you mean "bookie"? Known: bookie, broker, zookeeper'
 
 
+def test_an_expectation_that_cannot_fail_is_refused() -> None:
+    expect = {"lost": "none", "not-owner": "none", "commit-beyond": "none", "torn-transaction": "none"}
+
+    assert _lines(cluster={"system": "kafka"}, workload={"kind": "log"}, expect=expect) == [
+        "expect.not-owner: is not looked for in topics of the model log, only of pubsub; remove it",
+        "expect.commit-beyond: is not looked for in this run, only where consumers share a group; remove it",
+        "expect.torn-transaction: is not looked for in this run, only where producers write in transactions; remove it",
+    ]
+
+
 def test_what_the_system_refuses_is_named_with_the_rest() -> None:
     lines = _lines(
         cluster={"system": "kafka", "hosts": 3, "controllers": 3, "topic": {"cleanup.policy": "compact"}},
