@@ -24,6 +24,10 @@ class NoSuchEntry(LedgerError):
     """All storage nodes of an entry's write set answered that they do not have it."""
 
 
+class Unreadable(LedgerError):
+    """The storage nodes of an entry's write set answered, and none could read it whole."""
+
+
 class Entry(NamedTuple):
     """One entry as read."""
 
@@ -83,6 +87,7 @@ class LedgerReader(Protocol):
 
         Raises:
             NoSuchEntry: an entry does not exist on any storage node.
+            Unreadable: no storage node can read an entry.
             LedgerError: an entry cannot be read at the moment.
         """
         ...

@@ -25,7 +25,11 @@ from checkers.arrays.view import LogView
 from checkers.delivery.copies import offset_conflict_cases
 from checkers.ledger.standings import Standings, Told
 
-LOST_ENTRY_DETAILS = ("beyond the end of the ledger", "within the ledger, and the final read did not find it")
+LOST_ENTRY_DETAILS = (
+    "beyond the end of the ledger",
+    "within the ledger, and the final read did not find it",
+    "within the ledger, and the system cannot read it",
+)
 LAC_REGRESSION_DETAILS = ("lower than before for the same reader", "the ledger was closed below it")
 FENCING_DETAILS = ("started after the ledger was closed", "acknowledged beyond the end of the ledger")
 
@@ -66,7 +70,7 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
         view.setting,
         LOST_ENTRY,
         details=LOST_ENTRY_DETAILS,
-        detail=np.where(beyond[rows], 0, 1),
+        detail=np.where(beyond[rows], 0, np.where(view.unreadable(position[rows]), 2, 1)),
         value=view.sends.value[rows],
         position=position[rows],
         op=view.operations.op[view.sends.operation[rows]],

@@ -14,12 +14,15 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
 from chaoskit.contract.vocabulary import FAIL, INFO
 from clusters.common import java
 
 _JVM = ["-Xmx96m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 _QUIET = ["-Dlog4j2.level=WARN", "-Dio.netty.tryReflectionSetAccessible=true"]
+_UNREADABLE = {"ReadException", "DigestMatchException"}
+"""What a client raises once all bookies of a write set have answered: with an I/O error, or with a wrong digest."""
+
 _NO_SUCH_LEDGER = {"NoSuchLedgerExistsException", "NoSuchLedgerExistsOnMetadataServerException"}
 NEVER_SENT = {"IncorrectParameterException"}
 """Errors that prove that nothing was done: BookKeeper raises them before it sends anything (`BKException.Code`).
@@ -99,6 +102,8 @@ class Gateway:
             return NoSuchLedger(FAIL, name)
         if name == "NoSuchEntryException":
             return NoSuchEntry(FAIL, name)
+        if name in _UNREADABLE:
+            return Unreadable(FAIL, name)
         return LedgerError(FAIL if name in NEVER_SENT else INFO, name)
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ from chaoskit.contract.ledger import (
     LedgerReader,
     NoSuchEntry,
     NoSuchLedger,
+    Unreadable,
 )
 from chaoskit.contract.recording import payload
 from chaoskit.contract.vocabulary import INFO, OK, PRODUCER_SHIFT, Bounds
@@ -137,7 +138,9 @@ class _Auditing:
                 self._pause_or_raise()
 
     def _read_on(self, reader: LedgerReader, ledger: int, first: int, end: int) -> int:
-        """Read a batch, or skip one entry that does not exist anywhere; return where to continue."""
+        """Read a batch, or skip one entry that does not exist anywhere, or that was refused twice; return where to
+        continue."""
+        refused = False
         while True:
             last = min(end, first + self._batch)
             try:
@@ -152,8 +155,25 @@ class _Auditing:
                 if last == first + 1:
                     return last
                 self._batch = max(1, self._batch // 4)
+            except Unreadable as error:
+                if last > first + 1:
+                    self._batch = max(1, self._batch // 4)
+                elif refused:
+                    self._skip(ledger, first, error)
+                    return last
+                else:
+                    refused = True
+                    self._pause_or_raise()
             except LedgerError:
                 self._pause_or_raise()
+
+    def _skip(self, ledger: int, entry: int, error: Unreadable) -> None:
+        """Record that the system cannot read an entry."""
+        self._moved()
+        op = self._recorder.invoke("skip")
+        topic = self._recorder.in_system(TOPIC)
+        self._recorder.observed(op, "unreadable", topic, ledger, value=entry + 1, position=entry)
+        self._recorder.complete(op, OK, str(error))
 
     def _audited(self, ledger: int, end: int, reached: int) -> None:
         topic = self._recorder.in_system(TOPIC)

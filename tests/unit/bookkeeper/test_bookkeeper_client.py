@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
 from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
@@ -147,6 +147,8 @@ def test_what_never_completed_is_unknown() -> None:
         ("NoSuchLedgerExistsException", NoSuchLedger),
         ("NoSuchLedgerExistsOnMetadataServerException", NoSuchLedger),
         ("NoSuchEntryException", NoSuchEntry),
+        ("ReadException", Unreadable),
+        ("DigestMatchException", Unreadable),
         ("LedgerRecoveryException", LedgerError),
     ],
 )

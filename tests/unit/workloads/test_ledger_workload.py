@@ -11,7 +11,7 @@ from loads import Load, Powers, rows_of
 from pydantic import ValidationError
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.schema import AUDITOR, INFO, OK
 from chaoskit.history.reading.reader import History
@@ -30,6 +30,7 @@ class Ledgers(Powers):
         self.entries: list[list[bytes | None]] = []
         self.ended: set[int] = set()
         self.refused = 0
+        self.unreadable: dict[tuple[int, int], int] = {}
 
     def ledger_client(self, settings: Any) -> Ledgers:
         return self
@@ -84,6 +85,10 @@ class Ledger:
         return len(self.ledgers.entries[self.ledger]), self.ledger in self.ledgers.ended
 
     def read(self, first: int, end: int) -> list[Entry]:
+        for entry in range(first, end):
+            if self.ledgers.unreadable.get((self.ledger, entry), 0):
+                self.ledgers.unreadable[self.ledger, entry] -= first + 1 == end
+                raise Unreadable(INFO, "ReadException")
         found = self.ledgers.entries[self.ledger][first:end]
         if not any(found):
             raise NoSuchLedger(INFO, "NoSuchLedgerExistsException")
@@ -196,6 +201,22 @@ def test_an_entry_that_is_nowhere_is_lost_and_the_final_read_is_complete(run: Ru
     assert run.client(AUDITOR) == {"accepted": True, "audited": True}
 
     assert _found(run.history(), "lost-entry") == [(1, 2)]
+
+
+@pytest.mark.parametrize(("refusals", "lost"), [(1, []), (100, [2])])
+def test_an_entry_that_is_refused_twice_is_lost_and_the_others_are_read(
+    run: Run, monkeypatch: pytest.MonkeyPatch, refusals: int, lost: list[int]
+) -> None:
+    monkeypatch.setattr("workloads.ledger.auditor._AGAIN_S", 0.01)
+    run.client(PRODUCER, looks=5)
+    run.ledgers.unreadable[0, 2] = refusals
+
+    assert run.client(AUDITOR)["audited"]
+    history = run.history()
+    found = find(history, 60 * 10**9).to_pylist()
+    entries = [each for each in found if each["anomaly"] == "lost-entry"]
+    assert [each["position"] for each in entries] == lost
+    assert all(each["detail"] == "within the ledger, and the system cannot read it" for each in entries)
 
 
 def test_a_ledger_of_which_no_bookie_has_anything_is_lost_and_the_final_read_is_complete(run: Run) -> None:
