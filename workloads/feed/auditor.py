@@ -7,6 +7,7 @@ never receive it. Then it waits a moment: what was published before must have ar
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.recording import payload
@@ -24,6 +25,9 @@ _CLOSE_S = 10.0
 
 _PROBE_SIZE_MAX = 64 * 1024
 """Bytes; they are published again and again, and only have to arrive."""
+
+
+_NAMED = 3
 
 
 def audit(job: Job[FeedOptions]) -> None:
@@ -47,10 +51,22 @@ def audit(job: Job[FeedOptions]) -> None:
     for topic in job.options.topic_names():
         recorder.audited(recorder.in_system(topic), 0, Drained(complete=complete))
     roll.close()
-    why = "; ".join(f"consumer-{index} did not receive anything of {topic}" for index, topic in sorted(roll.missing))
+    why = _why(roll.missing)
     recorder.complete(op, OK if complete else INFO, why or None)
     job.control.report(recorder.report())
     job.control.result({"audited": complete, "why": why})
+
+
+def _why(missing: Collection[tuple[int, str]]) -> str:
+    """Return who did not answer, and of which topics."""
+    topics: dict[int, list[str]] = {}
+    for index, topic in sorted(missing):
+        topics.setdefault(index, []).append(topic)
+    reasons = []
+    for index, lacking in topics.items():
+        more = f" and {len(lacking) - _NAMED:,} more topics" if len(lacking) > _NAMED else ""
+        reasons.append(f"consumer-{index} did not receive anything of {', '.join(lacking[:_NAMED])}{more}")
+    return "; ".join(reasons)
 
 
 class _Probes:

@@ -219,6 +219,16 @@ def test_who_does_not_answer_is_named(tmp_path: Path, monkeypatch: Any) -> None:
     assert load.history().audit("feed-0", 0) == Drained(complete=False)
 
 
+def test_who_does_not_answer_for_many_topics_is_named_once() -> None:
+    missing = {(0, f"feed-{topic}") for topic in range(5)} | {(2, "feed-1")}
+
+    assert auditor._why(missing) == (
+        "consumer-0 did not receive anything of feed-0, feed-1, feed-2 and 2 more topics; "
+        "consumer-2 did not receive anything of feed-1"
+    )
+    assert auditor._why(()) == ""
+
+
 @pytest.mark.parametrize("topics", [1, 3])
 def test_each_topic_keeps_nothing(topics: int) -> None:
     declared = FeedWorkload().topics(FeedOptions(topics=topics), 1)
