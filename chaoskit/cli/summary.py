@@ -11,7 +11,8 @@ from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.saying import say
 from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.report.brief import brief
-from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, summary
+from chaoskit.report.comparison_table import COLUMNS, comparison_rows
+from chaoskit.report.summary import summary
 from chaoskit.scenario.plan import Plan
 
 _WORST_FIRST = (INVALID, UNKNOWN, VALID)
@@ -32,7 +33,7 @@ def show_summary(verdict: Verdict, folder: Path, *, details: bool = False) -> No
 
 def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     """Print one table that compares runs."""
-    settings, *figures = COMPARISON_COLUMNS
+    settings, *figures = COLUMNS
     table = Grid()
     table.add_column(settings, overflow="fold")
     for name in figures:

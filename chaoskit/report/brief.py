@@ -12,10 +12,10 @@ from chaoskit.base.plain import one_line, plain
 from chaoskit.contract import installed
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.report.comparison_table import p99
 from chaoskit.report.following import in_order
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command
-from chaoskit.report.words import milliseconds
 
 LINES = 25
 """At most so many lines."""
@@ -111,11 +111,11 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _cost(verdict: Verdict) -> Iterator[str]:
     quiet, send = (verdict.latency.get(name, {}) for name in ("quiet", "send"))
-    p99 = f"send p99 {milliseconds(send.get('p99_ms'))}"
+    cost = f"send p99 {p99(send)}"
     if verdict.faults and "send" in quiet:
-        p99 += f" ({milliseconds(quiet['send'].get('p99_ms'))} outside faults)"
+        cost += f" ({p99(quiet['send'])} outside faults)"
     longest = f"{verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send at most"
-    yield from _wrapped([f"cost: {p99}; {longest}"], most=2)
+    yield from _wrapped([f"cost: {cost}; {longest}"], most=2)
     yield from _wrapped((f"{name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()), most=1)
 
 

@@ -91,9 +91,9 @@ def _folders(given: Path) -> list[Path]:
 
 def differences(runs: Sequence[Compared]) -> list[Row]:
     """Return the keys of the scenarios that differ, with their values; empty if all did the same."""
-    flat = [dict(_flat(run.scenario)) for run in runs]
-    names = list(dict.fromkeys(name for each in flat for name in each if name not in _NAMES))
-    rows = [Row(name, tuple(each.get(name, "") for each in flat)) for name in names]
+    every = [dict(flat(run.scenario)) for run in runs]
+    names = list(dict.fromkeys(name for each in every for name in each if name not in _NAMES))
+    rows = [Row(name, tuple(each.get(name, "") for each in every)) for name in names]
     return [row for row in rows if row.differs]
 
 
@@ -190,13 +190,18 @@ def _anomaly(verdict: Mapping[str, Any], name: str) -> str:
     return number(found["count"]) + ("" if found["allowed"] else ", NOT allowed")
 
 
-def _flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the keys of a scenario, with those above them, and their values as in YAML.
+
+    >>> list(flat({"cluster": {"hosts": 3}, "faults": []}))
+    [('cluster.hosts', '3'), ('faults', '')]
+    """
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat(value, f"{prefix}{key}.")
     elif isinstance(content, list) and any(isinstance(each, Mapping) for each in content):
         for index, value in enumerate(content):
-            yield from _flat(value, f"{prefix}{index}.")
+            yield from flat(value, f"{prefix}{index}.")
     elif isinstance(content, list):
         yield prefix[:-1], ", ".join(map(scalar, content))
     elif not isinstance(content, Mapping):

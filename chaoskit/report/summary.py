@@ -11,7 +11,6 @@ from typing import Any
 from chaoskit.base.plain import one_line, plain
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.schema import PRODUCER_SHIFT
-from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.consequence_words import in_words, staked
 from chaoskit.judge.verdict import VALID, Found, Verdict
@@ -20,9 +19,6 @@ from chaoskit.report.following import in_order
 from chaoskit.report.words import (
     PHASE_WORDS,
     describe_machine,
-    milliseconds,
-    number,
-    scalar,
     shortened,
     slowest_in_words,
 )
@@ -96,66 +92,6 @@ def describe_example(example: Mapping[str, Any]) -> str:
     if "detail" in example:
         parts.append(str(example["detail"]))
     return "; ".join(parts)
-
-
-def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each run, as in COMPARISON_COLUMNS.
-
-    Args:
-        scenarios: the resolved scenarios.
-        verdicts: their verdicts.
-    """
-    for scenario, verdict in zip(scenarios, verdicts, strict=True):
-        quiet, under, after = (verdict.latency.get(name, {}).get("send", {}) for name in PHASE_WORDS)
-        yield (
-            f"{scenario['name']}: {_settings(scenario)}",
-            f"{verdict.rates['sends_per_s']:,.0f}",
-            f"{milliseconds(quiet.get('p50_ms'))} / {milliseconds(quiet.get('p99_ms'))}",
-            milliseconds(under.get("p99_ms")),
-            milliseconds(after.get("p99_ms")),
-            milliseconds(verdict.availability.get("longest_unavailable_ms")),
-            number(verdict.latency.get("send", {}).get("without")),
-            f"{verdict.counts['acked']:,}",
-            f"{verdict.lost:,}{'' if _proves(verdict) else '?'}",
-            f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
-        )
-
-
-def _proves(verdict: Verdict) -> bool:
-    """Return whether that no more was lost says something: all was read, and the faults could have taken something."""
-    return bool(verdict.audit["complete"]) and not any(nothing_at_stake(verdict.faults))
-
-
-COMPARISON_COLUMNS = (
-    "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "longest gap", "never acked", "acked",
-    "lost", "verdict",
-)  # fmt: skip
-"""Latencies are of acknowledged sends; `longest gap` is the longest time without one, `never acked` the number of those
-due that were not acknowledged at all."""
-
-
-def _settings(scenario: Mapping[str, Any]) -> str:
-    cluster, load = scenario["cluster"], scenario["workload"]
-    given = [*_named(cluster.get("config", {})), *_named(cluster.get("topic", {})), *_named(load.get("producer", {}))]
-    return ", ".join(f"{key}={value}" for key, value in given) or "defaults"
-
-
-def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a mapping, which may have them by role, with their values as in YAML."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _named(value)
-        else:
-            yield key, scalar(value)
-
-
-def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
-    expect = scenario.get("expect", {})
-    if not expect:
-        return "as the guarantees say" if verdict.verdict == "valid" else "see above"
-    met = all(verdict.anomalies[name].allowed for name in expect if name in verdict.anomalies)
-    met = met and all(bounded.met for bounded in verdict.bounds.values())
-    return "as expected" if met else "NOT as expected"
 
 
 def _done(verdict: Verdict) -> list[str]:

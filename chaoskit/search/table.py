@@ -76,9 +76,10 @@ LEGEND = (
     "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
     "effective, something at stake), and the total number of findings. If no run showed it: upper bound of the rate",
     "of such runs, with 95 % confidence (Clopper-Pearson).",
-    "Latency: median over the runs, of acknowledged sends, measured from when they were due; quiet: outside faults and",
-    "their aftermath. acks/s: mean over the runs, until the end of the load. Machine full: in how many of the runs",
-    "this machine, or one of its clients, had no room left: then figures may not be those of the system.",
+    "Latency: median over the runs, of all sends, from when they were due; those that were never acknowledged count",
+    "until they were given up; quiet: outside faults and their aftermath. acks/s: mean over the runs, until the end of",
+    "the load. Machine full: in how many of the runs this machine, or one of its clients, had no room left: then",
+    "figures may not be those of the system.",
 )
 
 
@@ -111,7 +112,8 @@ _FIGURES = (("p50_ms", " ms"), ("p99_ms", " ms"), ("under_faults_p99_ms", " ms")
 
 def _median(verdicts: Sequence[Mapping[str, Any]], phase: str, percentile: str) -> float | None:
     """Return the median over the runs of a latency in a part of the load; None if no run has one."""
-    points = [verdict["latency"].get(phase, {}).get("send", {}) for verdict in verdicts]
+    sends = [verdict["latency"].get(phase, {}).get("send", {}) for verdict in verdicts]
+    points = [send.get("all_due") or send for send in sends]
     told = [point[percentile] for point in points if point.get(percentile) is not None]
     return median(told) if told else None
 

@@ -15,8 +15,9 @@ from chaoskit.judge.bounds import compare
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, decide
 from chaoskit.judge.verdict_file import BoundTold, read_verdict
+from chaoskit.report.comparison_table import comparison_rows
 from chaoskit.report.junit import properties
-from chaoskit.report.summary import comparison_rows, summary
+from chaoskit.report.summary import summary
 from chaoskit.scenario.expected import MEASURES, Bound, bounds, numbers, parse_bound
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan

@@ -14,8 +14,9 @@ from samples import content, verdict
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import SCENARIO, VERDICT, runs
 from chaoskit.cli.list import command
+from chaoskit.report.comparison_table import comparison_rows
 from chaoskit.report.comparisons import histogram
-from chaoskit.report.summary import comparison_rows, summary
+from chaoskit.report.summary import summary
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path("/store/small/1")

@@ -9,7 +9,8 @@ from samples import verdict
 
 from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.verdict import Found
-from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
+from chaoskit.report.comparison_table import COLUMNS, comparison_rows
+from chaoskit.report.summary import describe_example, summary
 
 FOLDER = Path("/store/small/1")
 EXAMPLE = {
@@ -223,7 +224,7 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
     plain = {"name": "plain", "cluster": {}, "workload": {}}
     first, second = comparison_rows([scenario, plain], [verdict(anomalies={"lost": LOST}), verdict()])
 
-    assert len(first) == len(COMPARISON_COLUMNS)
+    assert len(first) == len(COLUMNS)
     assert first == (
         "fast: log.flush.interval.messages=1, min.insync.replicas=2, acks=all",
         "5,000",
@@ -234,9 +235,26 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
         "100",
         "1,100",
         "12,345",
+        "0",
         "valid: NOT as expected",
     )
-    assert (second[0], second[8], second[9]) == ("plain: defaults", "0", "valid: as the guarantees say")
+    assert (second[0], *second[8:]) == ("plain: defaults", "0", "0", "valid: as the guarantees say")
+
+
+def test_what_differs_between_compared_runs_is_told() -> None:
+    config = {"brokerDeduplicationEnabled": True}
+    scenarios = [
+        {"name": "a", "seed": 1, "cluster": {"hosts": 3, "config": {"broker": config}}, "workload": {"kind": "log"}},
+        {"name": "b", "seed": 2, "cluster": {"hosts": 3}, "workload": {"kind": "log", "resend": "at-once"}},
+    ]
+    faults = ({**FAULT, "at_stake": 0},)
+    doubtful = verdict(anomalies={"duplicate": Found(7, True, "x")}, faults=faults)
+
+    first, second = comparison_rows(scenarios, [verdict(), doubtful])
+
+    assert first[0] == "a: brokerDeduplicationEnabled=true"
+    assert second[0] == "b: workload.resend=at-once"
+    assert second[8:10] == ("0?", "7?")
 
 
 def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:

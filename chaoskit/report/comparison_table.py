@@ -1,0 +1,108 @@
+"""The table that compares runs at the end of `chaoskit run`: what differs, what it cost, what became of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chaoskit.judge.at_stake import nothing_at_stake
+from chaoskit.judge.verdict import Verdict
+from chaoskit.report.compared import flat
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
+
+COLUMNS = (
+    "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "longest gap", "never acked", "acked",
+    "lost", "duplicate", "verdict",
+)  # fmt: skip
+"""Latencies are from when a send was due; `> 7.0 s` says that more than one in a hundred took longer, or was not
+acknowledged at all. `longest gap` is the longest time without an acknowledged send, `never acked` the number of those
+due that were not acknowledged. `?` says that the number proves nothing: not all was read, or nothing was at stake."""
+
+_TOLD_APART = ("name", "seed", "expect", "faults", "accept")
+"""Keys that differ between runs of any two scenarios."""
+
+_DIFFERENT_SHOWN = 4
+
+
+def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each run, as in COLUMNS.
+
+    Args:
+        scenarios: the resolved scenarios.
+        verdicts: their verdicts.
+    """
+    for scenario, verdict, different in zip(scenarios, verdicts, _different(scenarios), strict=True):
+        quiet, under, after = (verdict.latency.get(name, {}).get("send", {}) for name in PHASE_WORDS)
+        doubt = "" if _proves(verdict) else "?"
+        yield (
+            f"{scenario['name']}: {_settings(scenario, different)}",
+            f"{verdict.rates['sends_per_s']:,.0f}",
+            f"{milliseconds(quiet.get('p50_ms'))} / {p99(quiet)}",
+            p99(under),
+            p99(after),
+            milliseconds(verdict.availability.get("longest_unavailable_ms")),
+            number(verdict.latency.get("send", {}).get("without")),
+            f"{verdict.counts['acked']:,}",
+            f"{verdict.lost:,}{doubt}",
+            f"{_count(verdict, 'duplicate'):,}{doubt}",
+            f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
+        )
+
+
+def p99(send: Mapping[str, Any]) -> str:
+    """Return the 99th percentile of all sends that were due; those without an acknowledgement took longer than was
+    waited for it.
+
+    >>> p99({"p99_ms": 13.0, "without": 900, "all_due": {"p99_ms": 7000.0}}), p99({"p99_ms": 13.0}), p99({})
+    ('> 7,000 ms', '13.0 ms', '-')
+    """
+    every = send.get("all_due") or {}
+    if send.get("without") and every.get("p99_ms", 0) > send.get("p99_ms", 0):
+        return f"> {milliseconds(every['p99_ms'])}"
+    return milliseconds(send.get("p99_ms"))
+
+
+def _count(verdict: Verdict, name: str) -> int:
+    return verdict.anomalies[name].count if name in verdict.anomalies else 0
+
+
+def _proves(verdict: Verdict) -> bool:
+    """Return whether that no more was found says something: all was read, and the faults could have taken something."""
+    return bool(verdict.audit["complete"]) and not any(nothing_at_stake(verdict.faults))
+
+
+def _different(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return, for each scenario, the keys that not all have with one value, and the values of these."""
+    every = [dict(flat({key: scenario[key] for key in scenario if key not in _TOLD_APART})) for scenario in scenarios]
+    names = dict.fromkeys(name for each in every for name in each)
+    differ = [name for name in names if len({each.get(name) for each in every}) > 1]
+    return [{name: each[name] for name in differ if name in each} for each in every]
+
+
+def _settings(scenario: Mapping[str, Any], different: Mapping[str, str]) -> str:
+    """Return the settings of brokers, topics and producers, and what else differs between the runs."""
+    cluster, load = scenario["cluster"], scenario["workload"]
+    given = dict(
+        [*_named(cluster.get("config", {})), *_named(cluster.get("topic", {})), *_named(load.get("producer", {}))]
+    )
+    more = {name: value for name, value in different.items() if not any(name.endswith(f".{key}") for key in given)}
+    given |= dict(list(more.items())[:_DIFFERENT_SHOWN])
+    return ", ".join(f"{key}={value}" for key, value in given.items()) or "defaults"
+
+
+def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a mapping, which may have them by role, with their values as in YAML."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _named(value)
+        else:
+            yield key, scalar(value)
+
+
+def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
+    expect = scenario.get("expect", {})
+    if not expect:
+        return "as the guarantees say" if verdict.verdict == "valid" else "see above"
+    met = all(verdict.anomalies[name].allowed for name in expect if name in verdict.anomalies)
+    met = met and all(bounded.met for bounded in verdict.bounds.values())
+    return "as expected" if met else "NOT as expected"
