@@ -185,22 +185,18 @@ class _Planning:
         declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
         if declared is None:
             self._fail()
-        if not self._recorded:
-            tried(check_findable, scenario.expect, installed.anomalies(), declared)
         tried(check_workload, scenario, system, options, workload, declared)
         tried(check_copies, system, loading, declared)
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
         tried(_check_record, scenario, declared)
         tried(_check_backlog, scenario, declared)
-        if cluster.attach and not self._recorded:
-            tried(_check_attach, cluster, system, declared)
+        if not self._recorded:
+            tried(check_findable, scenario.expect, installed.anomalies(), declared)
+            if cluster.attach:
+                tried(_check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
-            # Without a problem both are done with the machine.
-            with told_only():
-                tried(system.check, declared)
-                if isinstance(system, Fetching) and system.is_fetched(options):
-                    tried(system.prepare, options)
+            self._check_with_machine(system, options, declared)
         provider_options = provider.seeded(disk, self._seed)
         allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
         self._check_faults(allowed)
@@ -217,6 +213,13 @@ class _Planning:
             declared=declared,
             faults=self._draw(allowed.targets),
         )
+
+    def _check_with_machine(self, system: System, options: Any, declared: Declared) -> None:
+        """Check what is checked with the machine if there is no problem yet."""
+        with told_only():
+            self._problems.tried(system.check, declared)
+            if isinstance(system, Fetching) and system.is_fetched(options):
+                self._problems.tried(system.prepare, options)
 
     def _validated(
         self, model: type[Model], content: Mapping[str, Any], prefix: str, also_known: Iterable[str] = ()
