@@ -48,3 +48,52 @@ def test_an_installed_chaoskit_has_its_scenarios_and_runs_them(installed: Path, 
     assert verdict["verdict"] == "valid"
     assert verdict["counts"]["acked"] > 1000
     assert list(tmp_path.glob("chaos-store/*/*/report.html"))
+
+
+_QUICK = {"mosquitto": "quiet:wildcard", "zenoh": "quiet:block", "cyclonedds": "quiet:reliable"}
+"""Scenarios that start no JVM and download nothing, by the extra that they need."""
+
+_DRY = {
+    "kafka": "power-all:flush-each",
+    "pulsar": "power-all:journal-sync",
+    "bookkeeper": "kill:all-journal",
+    "rabbitmq": "power-all:quorum",
+    "rocketmq": "kill-master:sync",
+    **_QUICK,
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    dist = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", dist, folder=ROOT)
+    return next(dist.glob("*.whl"))
+
+
+@pytest.mark.parametrize("extra", _DRY)
+def test_an_extra_alone_has_all_that_its_system_needs(wheel: Path, extra: str, tmp_path: Path) -> None:
+    """In an environment that has nothing else, from the machine's index of packages."""
+    venv = tmp_path / "venv"
+    _run(sys.executable, "-m", "venv", venv, folder=tmp_path)
+    _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]", folder=tmp_path)
+    scenario = f"{extra}/{_DRY[extra]}"
+
+    told = _run(venv / "bin" / "chaoskit", "run", scenario, "--dry-run", folder=tmp_path)
+    assert f"cluster: {extra} on n1" in told
+
+    if extra in _QUICK:
+        verdict = json.loads(_run(venv / "bin" / "chaoskit", "run", scenario, "--json", folder=tmp_path))
+        assert verdict["verdict"] == "valid"
+
+
+def test_tests_run_with_the_extras_of_their_system_and_of_pytest_alone(wheel: Path, tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    _run(sys.executable, "-m", "venv", venv, folder=tmp_path)
+    _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[mosquitto,pytest]", folder=tmp_path)
+    (tmp_path / "test_mine.py").write_text(
+        "import pytest\n\n\n@pytest.mark.chaos\ndef test_nothing_is_lost(chaos):\n"
+        "    chaos(cluster={'system': 'mosquitto', 'hosts': 1}, workload={'kind': 'feed', 'duration': '3s'})"
+        ".assert_valid()\n"
+    )
+
+    assert "1 passed" in _run(venv / "bin" / "python", "-m", "pytest", "-m", "chaos", folder=tmp_path)
