@@ -60,6 +60,7 @@ class Anomaly:
         became: for `EXPIRED`, `DROPPED` and `VANISHED`: what became of its messages, such as `were dropped`.
         tabled: whether a sweep's table counts it unless the sweep says otherwise.
         notable: whether the headline tells it even if it is allowed.
+        remedy: what makes it rarer, where it is measured, and so no rule has a remedy.
         only_with: the trait of workloads without which it is not looked for (`chaoskit.contract.traits`); None: any.
     """
 
@@ -76,6 +77,7 @@ class Anomaly:
     became: str = ""
     tabled: bool = False
     notable: bool = False
+    remedy: str = ""
     only_with: type | None = None
 
 

@@ -332,7 +332,7 @@ def _found(  # noqa: PLR0917 - see `judge`
         count,
         allowance.allowed,
         allowance.why,
-        with_procedure(allowance.remedy, told),
+        with_procedure(allowance.remedy or (anomaly.remedy if count else ""), told),
         _between_s(rows),
         tuple(examples(rows, history.operations, subject.describe)),
         told,

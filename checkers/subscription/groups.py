@@ -104,6 +104,8 @@ REPROCESSED = Anomaly(
     about=About.READING,
     shared=True,
     notable=True,
+    remedy="commit more often; let members that restart keep their partitions (static membership: group.instance.id); "
+    "give them a longer session, so that a short absence moves nothing",
     only_with=Group,
 )
 
