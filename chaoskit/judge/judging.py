@@ -43,6 +43,7 @@ from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
 from chaoskit.judge.headline import missing_of
 from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
+from chaoskit.judge.lateness import other_incidents
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure, not_made
 from chaoskit.judge.missing import doubts_of_record, require_messages
@@ -166,6 +167,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     problems = (
         *_problems(subject, folder, history, load),
         *after_the_load(faults, load["end_ns"] / 1e6),
+        *other_incidents(history.recorded_faults, subject.late_starts(history.recorded_faults)),
         *nothing_at_stake(faults),
     )
     bounded = compare(subject.bounds, availability, load["latency"])
@@ -259,6 +261,7 @@ def _faults(  # noqa: PLR0917 - see `judge`
     read = readers_of(history, load["end_ns"]) if recorded else ()
     of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
+    late_starts = subject.late_starts(recorded)
     consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
     for fault, times, (changed, doubts), its_late in zip(
         recorded, load["availability"]["by_fault"], consequent, late, strict=True
@@ -268,6 +271,7 @@ def _faults(  # noqa: PLR0917 - see `judge`
             "consequence": changed,
             "consequence_doubts": doubts,
             "at_stake": stakes.get(fault.number),
+            "late_ms": _milliseconds(late_starts.get(fault.number)),
             "stayed_in_sync": stayed(fault, placements, answered),
             "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),

@@ -31,6 +31,7 @@ from chaoskit.judge.effects import effects, exits
 from chaoskit.judge.explaining.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.explaining.record import Digest, Record
 from chaoskit.judge.in_effect import in_effect, read_reported
+from chaoskit.judge.lateness import late_starts
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
 from chaoskit.scenario.model import parse_scenario
@@ -78,6 +79,10 @@ class Subject:
     def expected_of(self, fault: Fault) -> str:
         """Return the consequence that a fault must have; empty: any, or none."""
         return self.plan.faults[fault.number].expect if self.plan and fault.number < len(self.plan.faults) else ""
+
+    def late_starts(self, faults: Sequence[Fault]) -> dict[int, int]:
+        """Return by how much faults began too late, ns, by number."""
+        return late_starts(faults, self.plan.faults, self.load_start_ns) if self.plan else {}
 
     @property
     def bound_ns(self) -> int:

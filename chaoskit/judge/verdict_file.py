@@ -102,6 +102,7 @@ class FaultTold(TypedDict):
     consequence: NotRequired[ConsequenceTold | None]
     consequence_doubts: NotRequired[list[str]]
     at_stake: NotRequired[int | None]
+    late_ms: NotRequired[float | None]
     effective_ms: NotRequired[float | None]
     stayed_in_sync: NotRequired[list[str]]
     machine_late_ms: NotRequired[float | None]

@@ -170,7 +170,8 @@ def _fault(fault: Mapping[str, Any]) -> list[str]:
     healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
     if (undone_ms := fault.get("undone_at_ms")) is not None:
         healed = f"undone from {undone_ms / 1000:.1f} s, {healed}"
-    lines = [f"  fault: {hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
+    late = f" ({fault['late_ms'] / 1000:.1f} s late)" if fault.get("late_ms") else ""
+    lines = [f"  fault: {hit(fault)} at {fault['at_ms'] / 1000:.1f} s{late}, {healed}{_effect(fault)}"]
     lines.append(f"    evidence: {shortened(fault['evidence'])}")
     if fault["effective"]:
         lines.append(f"    consequence: {in_words(fault)}")
