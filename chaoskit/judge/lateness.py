@@ -43,8 +43,9 @@ def other_incidents(recorded: Sequence[Fault], late: dict[int, int]) -> Iterator
             if other.number == fault.number or not (begun or due_ns < (other.healed_ns or 0) < fault.start_ns):
                 continue
             what, beside = (f"{each.kind} of {', '.join(each.targets)}" for each in (fault, other))
+            meanwhile = f"{beside} {'began' if begun else 'was healed'} meanwhile"
             yield (
-                f"{what} began {late_ns / 1e9:.1f} s late, and {beside} {'began' if begun else 'was healed'} meanwhile: "
-                "it was another incident; leave more time between them, or let it wait for what it needs (after, when)"
+                f"{what} began {late_ns / 1e9:.1f} s late, and {meanwhile}: it was another incident; leave more time "
+                "between them, or let it wait for what it needs (after, when)"
             )
             break
