@@ -34,6 +34,13 @@ _MORE = 1.5
 _FEWER = 0.5
 """Acknowledgements are fewer if the median of the bins is below this part of the worst bin outside of faults."""
 
+_DEGRADED, _DEGRADED_BINS = 0.1, 2
+"""A load was degraded in bins with less than this part of the acknowledgements of the worst bin outside of faults, if
+there are so many."""
+
+_ARRIVED = 0.8
+"""Fewer of the messages arrived if their part is below this part of the smallest one outside of faults."""
+
 _STALLED_NS, _STALLED_TIMES = 500 * MILLISECOND, 3
 """A load stalled if no send was acknowledged for so long, and for so many times as long as outside of faults."""
 
@@ -43,12 +50,14 @@ _QUIET_MIN = 2
 
 @dataclass(frozen=True, slots=True)
 class _Bins:
-    """The figures of each bin; percentiles are NaN where there are none. `usually_open` is the part of the sends that
+    """The figures of each bin; percentiles are NaN where there are none. `arrived` counts receives of messages by when
+    these were due. `usually_open` is the part of the sends that
     were not acknowledged, of those that were neither due nor open under a fault."""
 
     due: Ints
     acked: Ints
     acks: Ints
+    arrived: Ints
     send: dict[str, Floats]
     end_to_end: dict[str, Floats]
     usually_open: float
@@ -57,8 +66,9 @@ class _Bins:
 def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[str, Any] | None]:
     """Return for each fault what clients experienced beyond its spread; empty: nothing; None: nobody can tell.
 
-    `not_acknowledged` is a number of sends, `stalled_ms` the longest time without an acknowledged send. `send` and
-    `end_to_end` have percentiles in ms, and `acks_per_s` has rates: each as outside of faults and as under the fault.
+    `not_acknowledged` is a number of sends, `stalled_ms` the longest time without an acknowledged send, `degraded_ms`
+    for how long in all hardly any were acknowledged. `send` and `end_to_end` have percentiles in ms, `acks_per_s` and
+    `arrived_per_s` (receives of what was due then) have rates: each as outside of faults and as under the fault.
 
     Args:
         counts: COUNTS of the run, with at least the edges of `Load.grid`.
@@ -100,11 +110,23 @@ def _of_fault(  # noqa: PLR0917 - what is known of one fault
     for name, series in (("send", bins.send), ("end_to_end", bins.end_to_end)):
         if slower := dict(_slower(series, held, quiet)):
             told[name] = slower
+    return told | dict(_fewer(held, quiet, bins, timing.load.grid_ns))
+
+
+def _fewer(held: Flags, quiet: Flags, bins: _Bins, grid_ns: int) -> Iterator[tuple[str, Any]]:
+    """Yield what fewer acknowledgements, and fewer receives, there were."""
     usual, under = float(bins.acks[quiet].min()), float(np.median(bins.acks[held]))
+    per_s = 1e9 / grid_ns
     if under < _FEWER * usual:
-        per_s = 1e9 / timing.load.grid_ns
-        told["acks_per_s"] = [round(usual * per_s, 1), round(under * per_s, 1)]
-    return told
+        yield "acks_per_s", [round(usual * per_s, 1), round(under * per_s, 1)]
+    degraded = int((bins.acks[held] < _DEGRADED * usual).sum())
+    if degraded >= _DEGRADED_BINS:
+        yield "degraded_ms", degraded * grid_ns / 1e6
+    acked = bins.acked > 0
+    usually, now = (bins.arrived[some & acked] / bins.acked[some & acked] for some in (quiet, held))
+    if usually.size and now.size and float(np.median(now)) < _ARRIVED * float(usually.min()):
+        rates = (float(bins.arrived[some].mean()) * per_s for some in (quiet, held))
+        yield "arrived_per_s", [round(rate, 1) for rate in rates]
 
 
 def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tuple[str, list[float]]]:
@@ -174,6 +196,7 @@ def _binned(counts: pa.Table, timing: Timing) -> _Bins:
         due=summed("due"),
         acked=summed("send"),
         acks=summed("acked"),
+        arrived=summed("travelled"),
         send=_percentiles(*placed(counts, "send", timing), size),
         end_to_end=_percentiles(*placed(counts, "travelled", timing), size),
         usually_open=gave_up / max(took + gave_up, 1),

@@ -33,7 +33,7 @@ has to end first may end after the fault."""
 LOOK_NS = 2 * SECOND
 """The last look before a healing may be as long before it."""
 
-_KEYS = {"stalled": "stalled_ms"}
+_KEYS = {"stalled": "stalled_ms", "degraded": "degraded_ms"}
 """The key of verdict.json for what may be expected, where it is not the same word."""
 
 

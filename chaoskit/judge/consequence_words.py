@@ -110,6 +110,10 @@ def _clients(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"no send was acknowledged for {stalled_ms:,.0f} ms"
     if rates := told.get("acks_per_s"):
         yield f"acknowledged sends {rates[0]:,.0f}/s to {rates[1]:,.0f}/s"
+    if (degraded_ms := told.get("degraded_ms")) is not None:
+        yield f"hardly any send was acknowledged for {degraded_ms / 1000:,.0f} s in all"
+    if rates := told.get("arrived_per_s"):
+        yield f"receives {rates[0]:,.0f}/s to {rates[1]:,.0f}/s of what was sent then"
     for name, words in _OF.items():
         points = [
             f"{_PERCENTILES[key]} {pair[0]:,.1f} to {pair[1]:,.1f} ms" for key, pair in told.get(name, {}).items()

@@ -31,6 +31,8 @@ def beyond(changed: Mapping[str, Any] | None, late_ms: float) -> dict[str, Any] 
     own_ms, left = _THREADS * late_ms, dict(changed)
     if left.get("stalled_ms", own_ms) <= own_ms:
         left.pop("stalled_ms", None)
+    if left.get("degraded_ms", own_ms) <= own_ms:
+        left.pop("degraded_ms", None)
     if "acks_per_s" in left:
         usual, under = left["acks_per_s"]
         if 1 - under / usual <= own_ms / 1000:

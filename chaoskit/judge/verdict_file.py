@@ -83,6 +83,8 @@ class ConsequenceTold(TypedDict):
     not_acknowledged: NotRequired[_Count]
     stalled_ms: NotRequired[float]
     acks_per_s: NotRequired[tuple[float, float]]
+    degraded_ms: NotRequired[float]
+    arrived_per_s: NotRequired[tuple[float, float]]
     send: NotRequired[dict[str, tuple[float, float]]]
     end_to_end: NotRequired[dict[str, tuple[float, float]]]
 

@@ -40,6 +40,7 @@ class ExpectedConsequence(BaseModel):
         "unsubscribed",
         "not-acknowledged",
         "stalled",
+        "degraded",
     ]
 
 

@@ -124,3 +124,33 @@ def test_where_nothing_was_sent_nobody_can_tell_what_a_fault_changed(tmp_path: P
     before = [each for each in _load({}) if each[1] < FAULT.start_ns // 1_000_000 - 1_000]
 
     assert _behaviour(tmp_path, before) == [None]
+
+
+@pytest.mark.parametrize(("slow_for_ms", "degraded_ms"), [(900, None), (4_000, 4_000)])
+def test_a_load_that_nearly_stood_still_for_a_part_of_a_fault_was_degraded(
+    slow_for_ms: int, degraded_ms: int | None, tmp_path: Path
+) -> None:
+    """Two of 50 sends a second are acknowledged, for less than half of the fault: its median tells nothing."""
+    slow = range(5_000, 5_000 + slow_for_ms)
+    sends = [each for each in _load({}) if each[1] not in slow or each[1] % 500 == 0]
+
+    (told,) = _behaviour(tmp_path, sends, fault(5_000, 15_000, 15_000))
+
+    assert told.get("degraded_ms") == degraded_ms
+    assert "acks_per_s" not in told
+
+
+@pytest.mark.parametrize(("arrive", "rates"), [(1, None), (4, [50.0, 12.5])])
+def test_messages_that_were_acknowledged_and_reached_nobody_are_told(
+    arrive: int, rates: list[float] | None, tmp_path: Path
+) -> None:
+    sends = _load({})
+    received = [
+        ("consumer-0", number, sent[1] + 5)
+        for number, sent in enumerate(sends)
+        if not 8_000 <= sent[1] < 11_000 or number % arrive == 0
+    ]
+
+    (told,) = figures_of(recorded(tmp_path, sends, received), load(END_MS), FAULT)["behaviour"]
+
+    assert told == ({} if rates is None else {"arrived_per_s": pytest.approx(rates, rel=0.05)})
