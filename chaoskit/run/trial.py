@@ -274,7 +274,8 @@ class Trial:
                     break
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
-        return min(due_ns + backlog.lasted_ns() + held.lasted_ns, time.monotonic_ns()), held.lasted_ns
+        now_ns = time.monotonic_ns()
+        return now_ns if held.lasted_ns else min(due_ns + backlog.lasted_ns(), now_ns), held.lasted_ns
 
     def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group."""

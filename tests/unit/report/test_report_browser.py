@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from chaoskit.report.compared import read_compared
+from chaoskit.report.compared_page import write_compared
 from chaoskit.report.run_page import write_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
@@ -20,6 +22,7 @@ pytestmark = [
 ]
 
 CHARTS = {"run": 4, "calm": 3, "analysis": 6}
+CUT_OFF = "return [...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText.slice(0, 60))"  # noqa: E501
 SIZES = "return [...document.querySelectorAll('.chart')].map(place => [place.id, ...(svg => svg ? [svg.clientWidth, svg.clientHeight, svg.querySelectorAll('path').length] : [0, 0, 0])(place.querySelector('svg'))])"  # noqa: E501
 BANDS = "return [...document.querySelectorAll('#chart-send [aria-roledescription=\"fault band\"]')].map(each => each.getBoundingClientRect().width)"  # noqa: E501
 
@@ -43,6 +46,7 @@ def pages(judged: Path, calm: Path, analysis: str, tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("report")
     (folder / "analysis.html").write_text(analysis, encoding="utf-8")
     paths = {name: write_report(run, folder / f"{name}.html") for name, run in {"run": judged, "calm": calm}.items()}
+    paths["compared"] = write_compared(read_compared([judged, calm]), folder / "compared.html")
     return {name: path.as_uri() for name, path in {**paths, "analysis": folder / "analysis.html"}.items()}
 
 
@@ -77,6 +81,15 @@ def test_it_is_drawn_without_overflow(name: str, width: int, scheme: str, browse
         assert width * 0.3 < wide <= width, chart
         assert high > 60, chart
         assert paths > 1, chart
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1400])
+@pytest.mark.parametrize("name", [*CHARTS, "compared"])
+def test_no_table_is_cut_off(name: str, width: int, browser: Any, pages: dict[str, str]) -> None:
+    show(browser, pages[name], width, "light")
+
+    assert browser.execute_script(CUT_OFF) == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
