@@ -74,10 +74,10 @@ class System:
     never: Mapping[type, str] = {
         SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
         LedgerClients: "Kafka has partitions, not ledgers",
-        QueueClients: "Kafka has partitions, not queues",
     }
     notyet: Mapping[type, str] = {
         SubscribingClients: "share groups (KIP-932) are not implemented",
+        QueueClients: "share groups (KIP-932) are not implemented",
         Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
     }
 
