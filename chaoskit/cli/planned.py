@@ -42,13 +42,16 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
     yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
     yield f"  cluster: {cluster.system}{_where(plan)}{_listed(given)}"
+    for key, more in (("disk", cluster.disk), ("zones", cluster.zones)):
+        if more:
+            yield f"  {key}: {', '.join(f'{name}: {_written(value)}' for name, value in more.items())}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     on = f" on {', '.join(load.drivers)}" if load.drivers else ""
     yield f"  load: {load.kind} for {format_duration(load.duration)}{on}{_listed(given)}"
     if not plan.faults:
         yield "  no faults"
     for fault in plan.faults[:_FAULTS_SHOWN]:
-        yield f"  fault: {_fault(fault, plan)}"
+        yield f"  fault: {_fault(fault, plan, drawn=drawn)}"
     if (more := len(plan.faults) - _FAULTS_SHOWN) > 0:
         yield f"  and {more} more faults"
     expected = ", ".join(f"{name}: {value}" for name, value in scenario.expect.items())
@@ -63,10 +66,11 @@ def _where(plan: Plan) -> str:
     return f"{' on ' * bool(own)}{own}{' with clients on ' * bool(seats)}{seats}"
 
 
-def _fault(fault: PlannedFault, plan: Plan) -> str:
+def _fault(fault: PlannedFault, plan: Plan, *, drawn: bool) -> str:
     lasts = f" for {format_duration(fault.for_ns)}" if fault.for_ns is not None else ""
     given = [f"{key}: {_written(value)}" for key, value in fault.parameters.items()]
-    roles = " (looked up when it begins)" if set(fault.on) & set(plan.roles) else ""
+    pick = "" if drawn else f", by pick {fault.pick:.3f}"
+    roles = f" (looked up when it begins{pick})" if set(fault.on) & set(plan.roles) else ""
     begins = f"at {format_duration(fault.at_ns)}" if fault.trigger is None else str(fault.trigger)
     return f"{fault.kind} on {', '.join(fault.on)}{roles} {begins}{lasts}{_listed(given)}"
 

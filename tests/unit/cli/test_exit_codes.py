@@ -248,10 +248,10 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
     assert (done.code, done.stderr, checked) == (0, "", ["kafka-kill-leader.acks-one"])
     assert done.stdout.splitlines() == [
         "kafka-kill-leader.acks-one  seed 7",
-        "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}",
-        "  load: log for 14s, rate: 2000, producer: {acks: 1}",
-        "  fault: pause on followers (looked up when it begins) at 5s for 3s",
-        "  fault: kill on leader (looked up when it begins) 1s after paused took effect for 5s",
+        "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 7000, broker.heartbeat.interval.ms: 500}",
+        "  load: log for 20s, rate: 2000, producer: {acks: 1}",
+        "  fault: pause on followers (looked up when it begins, by pick 0.617) at 4s for 6s",
+        "  fault: kill on leader (looked up when it begins, by pick 0.160) 1s after paused took effect for 8s",
         "  expected: lost: some",
         "nothing was started (--dry-run)",
     ]
