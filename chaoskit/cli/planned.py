@@ -42,9 +42,9 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
     yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
     yield f"  cluster: {cluster.system}{_where(plan)}{_listed(given)}"
-    for key, more in (("disk", cluster.disk), ("zones", cluster.zones)):
-        if more:
-            yield f"  {key}: {', '.join(f'{name}: {_written(value)}' for name, value in more.items())}"
+    for key, options in (("disk", cluster.disk), ("zones", cluster.zones)):
+        if options:
+            yield f"  {key}: {', '.join(f'{name}: {_written(value)}' for name, value in options.items())}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     on = f" on {', '.join(load.drivers)}" if load.drivers else ""
     yield f"  load: {load.kind} for {format_duration(load.duration)}{on}{_listed(given)}"

@@ -17,7 +17,7 @@ def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
     """
     under: dict[str, str] = {}
     for root in dict.fromkeys([*installed.gone(Gone.LOST, Gone.CUT), *found]):
-        if root not in found or not found[root].count or root in under:
+        if root not in found or not found[root].count or root in under or _follows_a_loss(root, found):
             continue
         for name in _implied(root):
             taken = name == root or name in under or name in under.values()
@@ -27,6 +27,13 @@ def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
         if name not in under:
             yield name, False
             yield from ((each, True) for each in found if under.get(each) == name)
+
+
+def _follows_a_loss(name: str, found: Mapping[str, Counted]) -> bool:
+    """Return whether another loss implies it: an entry that is lost is a lost message."""
+    known = installed.anomalies()
+    others = (other for other in installed.gone(Gone.LOST) if other in found and other != name)
+    return any(name in known[other].implies and _alike(found[other], found[name]) for other in others)
 
 
 def _implied(root: str) -> list[str]:

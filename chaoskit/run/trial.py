@@ -45,6 +45,7 @@ from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
 _TICK_S = 0.2
+_AUDITOR_STOPS_S = 8
 _AUDIT_TIMEOUT_S = 600
 _READ_PER_S = 1000
 """A final read that is slower than this is ended, after the time above."""
@@ -294,9 +295,7 @@ class Trial:
             fleet.stop(consumers)
             self._problems += fleet.join(consumers, _STOP_TIMEOUT_S)
         self._watcher.on(PhaseBegun("final read"))
-        auditors = fleet.launch([Task(AUDITOR, 0)])
-        fleet.go(auditors)
-        self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S)
+        auditors = self._read_finally(fleet)
         result = auditors[0].worker.result
         if unread := result.get("why"):
             self._problems.append(f"final read: {unread}")
@@ -308,6 +307,21 @@ class Trial:
             members = [consumers[number::groups] for number in range(groups)]
             liveness["group"] = self._await_groups(members, auditors)
         return liveness
+
+    def _read_finally(self, fleet: Fleet) -> list[Client]:
+        """Read everything; who interrupts that gets what was read so far. Return the clients that did it."""
+        earlier = self._interrupted.is_set()
+        auditors = fleet.launch([Task(AUDITOR, 0)])
+        fleet.go(auditors)
+        deadline = time.monotonic() + _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S
+        while not earlier and time.monotonic() < deadline and any(client.running() for client in auditors):
+            if self._interrupted.wait(_TICK_S):
+                self._problems.append(INTERRUPTED)
+                fleet.stop(auditors)
+                deadline = time.monotonic() + _AUDITOR_STOPS_S
+                break
+        self._problems += fleet.join(auditors, max(0.0, deadline - time.monotonic()))
+        return auditors
 
     def _groups(self) -> int:
         group = self._plan.declared.get(Group)

@@ -47,15 +47,17 @@ def audit(job: Job[LedgerOptions]) -> None:
     job.control.result({"accepted": accepted})
     op = recorder.invoke("audit")
     readers = [_Auditing(job, client) for client in clients]
-    whole = [reader.read(ledger) for ledger in range(clients[0].first, newest + 1) for reader in readers]
-    beyond = newest + 1
-    while readers[0].missing < _BEYOND:
-        whole += [reader.read(beyond) for reader in readers]
-        beyond += 1
-    complete = all(whole) and newest >= 0
-    recorder.complete(op, OK if complete else INFO)
+    whole, ledger = newest >= 0, clients[0].first
+    while ledger <= newest or readers[0].missing < _BEYOND:
+        if job.control.stopping:
+            whole = False
+            break
+        read = [reader.read(ledger) for reader in readers]
+        whole = whole and all(read)
+        ledger += 1
+    recorder.complete(op, OK if whole else INFO)
     job.control.report(recorder.report())
-    job.control.result({"audited": complete})
+    job.control.result({"audited": whole})
 
 
 def _probe(job: Job[LedgerOptions], client: LedgerClient) -> tuple[int, bool]:
@@ -100,6 +102,7 @@ class _Auditing:
         self._client = client
         self._deadline = 0.0
         self._batch = BATCH
+        self._refuses = False
         self.missing = 0
 
     def read(self, ledger: int) -> bool:
@@ -114,8 +117,9 @@ class _Auditing:
         except LedgerError:
             return False
         self.missing = reached = 0
+        self._refuses = False
         try:
-            while reached < end:
+            while reached < end and not self._control.stopping:
                 reached = self._read_on(reader, ledger, reached, end)
         except LedgerError:
             pass  # recorded; the audit is incomplete
@@ -163,13 +167,15 @@ class _Auditing:
                     return last
                 else:
                     refused = True
-                    self._pause_or_raise()
+                    if not self._refuses:  # of the first entry of a ledger it might pass
+                        self._pause_or_raise()
             except LedgerError:
                 self._pause_or_raise()
 
     def _skip(self, ledger: int, entry: int, error: Unreadable) -> None:
         """Record that the system cannot read an entry."""
         self._moved()
+        self._refuses = True
         op = self._recorder.invoke("skip")
         topic = self._recorder.in_system(TOPIC)
         self._recorder.observed(op, "unreadable", topic, ledger, value=entry + 1, position=entry)

@@ -17,7 +17,7 @@ from chaoskit.contract.installation import Revival
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.groups import await_probes
-from chaoskit.run.interruption import Interruption
+from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.trial import Trial
 
 
@@ -74,6 +74,28 @@ def test_a_load_whose_client_died_ends_then() -> None:
     begun_ns = time.monotonic_ns()
 
     assert begun_ns <= _ended(begun_ns, failures=("producer-0 exited",)) <= time.monotonic_ns()
+
+
+@pytest.mark.parametrize(("before", "during", "stopped"), [(False, False, 0), (False, True, 1), (True, False, 0)])
+def test_a_final_read_that_is_interrupted_ends_with_what_was_read(before: bool, during: bool, stopped: int) -> None:
+    """One that was interrupted before, during the load, still is made."""
+    trial, looks, stops = _trial(), iter(range(3)), []
+    if before:
+        trial._interrupted.set()
+
+    def running() -> bool:
+        if during:
+            trial._interrupted.set()
+        return next(looks, None) is not None
+
+    auditors = [SimpleNamespace(running=running)]
+    fleet: Any = SimpleNamespace(
+        launch=lambda _: auditors, go=lambda _: 0, progress=Progress, stop=stops.append, join=lambda *_: []
+    )
+
+    assert trial._read_finally(fleet) == auditors
+    assert len(stops) == stopped
+    assert (INTERRUPTED in trial._problems) == bool(stopped)
 
 
 def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem() -> None:

@@ -49,3 +49,9 @@ def test_what_is_not_allowed_does_not_follow_from_what_is() -> None:
         found = {"lost": Told(4, lost, [CUT]), "sequence-jump": Told(3, jump, [CUT])}
 
         assert list(in_order(found)) == [("lost", False), ("sequence-jump", follows)]
+
+
+def test_a_lost_entry_is_a_lost_message() -> None:
+    found = {"truncated": Told(2, False, []), "lost": Told(9, False, []), "lost-entry": Told(9, False, [])}
+
+    assert list(in_order(found)) == [("lost-entry", False), ("truncated", True), ("lost", True)]
