@@ -1,7 +1,7 @@
 """A dead man's switch of a lab: what a harness made is removed a while after the harness has gone without a word.
 
 A shell waits for the lock of the harness's journal, which it has for as long as it lives. Nothing but the shell runs
-until then.
+until then. It tries several times: what is healed may not answer yet, and somebody else may look at the journal.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ _WAIT = """
 exec 9< "$1" || exit
 flock 9
 exec 9<&-
-left=$2
-while [ -e "$1" ]; do
-    [ "$left" -le 0 ] && exec "$3" -m chaoskit.run.heal "$1"
+left=$2 tries=6
+while [ -e "$1" ] && [ "$tries" -gt 0 ]; do
+    if [ "$left" -le 0 ]; then
+        "$3" -m chaoskit.run.heal "$1"
+        tries=$((tries - 1)) left=10
+    fi
     left=$((left - 1))
     sleep 1
 done

@@ -146,11 +146,10 @@ def test_a_fault_is_due_until_it_has_taken_effect(tmp_path: Any) -> None:
     stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", **kill}, {"at": "1ms", **kill}])
 
     stage.begin()
-    waiting = stage.conductor.due
+    stage.wait(lambda: stage.conductor.due == ("kill",))
     stage.conductor.load_is_over()
     stage.end()
 
-    assert waiting == ("kill",)
     assert stage.conductor.due == ()
 
 
