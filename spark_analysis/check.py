@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -111,21 +111,29 @@ def check(spark: SparkSession, run: Run) -> Verdict:
 
 
 class LeanHistory(History):
-    """A history that reads operations lazily, never all at once."""
+    """A history that reads operations a few at a time, and all of them only where an explanation needs them."""
 
-    @property
+    @cached_property
     def operations(self) -> Any:
-        """Operations; only `slice` is supported."""
-        return _Slices(self.folder / "operations.parquet")
+        """All operations, as of `History`."""
+        return _Slices(self.folder / "operations.parquet", History.open(self.folder))
 
 
 class _Slices:
-    """The rows of a Parquet file, read one row group at a time."""
+    """The operations of a history: slices of one row group at a time, and columns of all of them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, history: History) -> None:
         self._path = path
+        self._history = history
         self._first = np.cumsum([0, *group_sizes(path)])
         self._read: tuple[int, pa.Table] | None = None
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self._history.operations[name]
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """Return some columns of all rows."""
+        return self._history.operations.select(names)
 
     def slice(self, first: int, rows: int) -> pa.Table:
         """Return `rows` rows from `first` on, all in one row group."""

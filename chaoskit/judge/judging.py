@@ -126,7 +126,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     Args:
         folder: the run folder.
         subject: what the run declared.
-        history: the history of the run; only `slice` is called on its operations.
+        history: the history of the run.
         findings: the findings of all checkers.
         load: the result of `chaoskit.judge.metrics.figures`.
         several: for how many messages each row stands; None: one.
