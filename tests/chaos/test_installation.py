@@ -79,7 +79,7 @@ def test_an_extra_alone_has_all_that_its_system_needs(wheel: Path, extra: str, t
     scenario = f"{extra}/{_DRY[extra]}"
 
     told = _run(venv / "bin" / "chaoskit", "run", scenario, "--dry-run", folder=tmp_path)
-    assert f"cluster: {extra} on n1" in told
+    assert f"cluster: {extra} " in told
 
     if extra in _QUICK:
         verdict = json.loads(_run(venv / "bin" / "chaoskit", "run", scenario, "--json", folder=tmp_path))
