@@ -64,23 +64,6 @@ def nothing_at_stake(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def after_the_load(faults: Sequence[Mapping[str, Any]], end_ms: float) -> Iterator[str]:
-    """Yield which faults of verdict.json took effect only when the load was over; of those of one kind of which others
-    took effect before, none.
-
-    Args:
-        faults: the faults.
-        end_ms: when the load ended, ms since the start of the run.
-    """
-    effective = [fault for fault in faults if fault["effective"] and fault.get("effective_ms") is not None]
-    in_time = {fault["kind"] for fault in effective if fault["effective_ms"] <= end_ms}
-    for fault in effective:
-        if fault["kind"] not in in_time:
-            what, at_s = f"{fault['kind']} of {', '.join(fault['targets'])}", fault["effective_ms"] / 1000
-            over = f"when the load was over (at {end_ms / 1000:.1f} s)"
-            yield f"{what} took effect at {at_s:.1f} s, {over}; begin it earlier"
-
-
 def _held(messages: Acknowledged, passing: bool) -> Acknowledged:
     """Return the messages that were there for a while. Those that nobody keeps may be acknowledged only once they have
     arrived: of these, the time since they were sent counts."""

@@ -31,7 +31,7 @@ from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.at_stake import after_the_load, at_stake, nothing_at_stake
+from chaoskit.judge.at_stake import at_stake, nothing_at_stake
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
@@ -43,7 +43,7 @@ from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.final_read import final_read
 from chaoskit.judge.headline import missing_of
 from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
-from chaoskit.judge.lateness import other_incidents
+from chaoskit.judge.lateness import after_the_load, other_incidents
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure, not_made
 from chaoskit.judge.missing import doubts_of_record, require_messages

@@ -1,8 +1,10 @@
-"""Faults that began later than planned, because whom they hit had to be found out first, or their hosts were slow."""
+"""Faults that began later than planned, because whom they hit had to be found out first, or their hosts were slow; and
+faults that took effect when the load was over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.history.format.fault import Fault
@@ -49,3 +51,20 @@ def other_incidents(recorded: Sequence[Fault], late: dict[int, int]) -> Iterator
                 "between them, or let it wait for what it needs (after, when)"
             )
             break
+
+
+def after_the_load(faults: Sequence[Mapping[str, Any]], end_ms: float) -> Iterator[str]:
+    """Yield which faults of verdict.json took effect only when the load was over; of those of one kind of which others
+    took effect before, none.
+
+    Args:
+        faults: the faults.
+        end_ms: when the load ended, ms since the start of the run.
+    """
+    effective = [fault for fault in faults if fault["effective"] and fault.get("effective_ms") is not None]
+    in_time = {fault["kind"] for fault in effective if fault["effective_ms"] <= end_ms}
+    for fault in effective:
+        if fault["kind"] not in in_time:
+            what, at_s = f"{fault['kind']} of {', '.join(fault['targets'])}", fault["effective_ms"] / 1000
+            over = f"when the load was over (at {end_ms / 1000:.1f} s)"
+            yield f"{what} took effect at {at_s:.1f} s, {over}; begin it earlier"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,8 +91,13 @@ def _folders(given: Path) -> list[Path]:
 
 def differences(runs: Sequence[Compared]) -> list[Row]:
     """Return the keys of the scenarios that differ, with their values; empty if all did the same."""
-    every = [dict(flat(run.scenario)) for run in runs]
-    names = list(dict.fromkeys(name for each in every for name in each if name not in _NAMES))
+    return differing([run.scenario for run in runs], _NAMES)
+
+
+def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) -> list[Row]:
+    """Return the keys in which scenarios differ, with their values; without some keys and what is below them."""
+    every = [dict(_flat({key: each[key] for key in each if key not in without})) for each in scenarios]
+    names = dict.fromkeys(name for each in every for name in each)
     rows = [Row(name, tuple(each.get(name, "") for each in every)) for name in names]
     return [row for row in rows if row.differs]
 
@@ -190,18 +195,13 @@ def _anomaly(verdict: Mapping[str, Any], name: str) -> str:
     return number(found["count"]) + ("" if found["allowed"] else ", NOT allowed")
 
 
-def flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the keys of a scenario, with those above them, and their values as in YAML.
-
-    >>> list(flat({"cluster": {"hosts": 3}, "faults": []}))
-    [('cluster.hosts', '3'), ('faults', '')]
-    """
+def _flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
-            yield from flat(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{key}.")
     elif isinstance(content, list) and any(isinstance(each, Mapping) for each in content):
         for index, value in enumerate(content):
-            yield from flat(value, f"{prefix}{index}.")
+            yield from _flat(value, f"{prefix}{index}.")
     elif isinstance(content, list):
         yield prefix[:-1], ", ".join(map(scalar, content))
     elif not isinstance(content, Mapping):

@@ -7,7 +7,7 @@ from typing import Any
 
 from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.verdict import Verdict
-from chaoskit.report.compared import flat
+from chaoskit.report.compared import differing
 from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
 
 COLUMNS = (
@@ -31,7 +31,9 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
         scenarios: the resolved scenarios.
         verdicts: their verdicts.
     """
-    for scenario, verdict, different in zip(scenarios, verdicts, _different(scenarios), strict=True):
+    rows = differing(scenarios, _TOLD_APART)
+    for index, (scenario, verdict) in enumerate(zip(scenarios, verdicts, strict=True)):
+        different = {row.name: row.values[index] for row in rows if row.values[index]}
         quiet, under, after = (verdict.latency.get(name, {}).get("send", {}) for name in PHASE_WORDS)
         doubt = "" if _proves(verdict) else "?"
         yield (
@@ -69,14 +71,6 @@ def _count(verdict: Verdict, name: str) -> int:
 def _proves(verdict: Verdict) -> bool:
     """Return whether that no more was found says something: all was read, and the faults could have taken something."""
     return bool(verdict.audit["complete"]) and not any(nothing_at_stake(verdict.faults))
-
-
-def _different(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Return, for each scenario, the keys that not all have with one value, and the values of these."""
-    every = [dict(flat({key: scenario[key] for key in scenario if key not in _TOLD_APART})) for scenario in scenarios]
-    names = dict.fromkeys(name for each in every for name in each)
-    differ = [name for name in names if len({each.get(name) for each in every}) > 1]
-    return [{name: each[name] for name in differ if name in each} for each in every]
 
 
 def _settings(scenario: Mapping[str, Any], different: Mapping[str, str]) -> str:

@@ -298,3 +298,16 @@ def found(verdict: Verdict) -> dict[str, tuple[int, bool]]:
     """Return the number of findings by anomaly, and whether they are allowed; without measurements."""
     measured = ("unavailable", "slow-recovery", "latency-outlier")
     return {name: (each.count, each.allowed) for name, each in verdict.anomalies.items() if name not in measured}
+
+
+def kill_of_the_leader(folder: Path) -> Path:
+    """With acks=1 the leader is killed, and the next one lacks what it acknowledged last."""
+    run = StoryRun(folder, {"kind": "log", "rate": 10, "duration": "60s", "producer": {"acks": 1}})
+    run.led("n1")
+    run.led("n2", 41.5)
+    run.fault("kill", ("n1",), 40, 50)
+    for value in range(600):
+        run.send("producer-0", value, value * 0.1, value)
+    run.read_back(100, {value: value for value in range(600) if not 390 <= value < 400}, end=600)
+    assert found(run.judged(60, 10))["lost"] == (10, True)
+    return run.folder

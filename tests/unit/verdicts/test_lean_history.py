@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from runs import StoryRun
+from runs import kill_of_the_leader
 
+from chaoskit.base import store
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
 from chaoskit.judge.judging import judge
@@ -18,21 +21,14 @@ check = pytest.importorskip("spark_analysis.check", reason="pip install pyspark"
 
 
 def test_a_run_with_faults_and_losses_is_judged_alike(tmp_path: Path) -> None:
-    load = {"kind": "log", "producers": 1, "consumers": 1, "duration": "60s", "producer": {"acks": 1}}
-    run = StoryRun(tmp_path, load)
-    run.led("n1")
-    run.led("n2", 11.5)
-    run.fault("kill", ("n1",), 10, 14)
-    for value in range(600):
-        run.send("producer-0", value, value * 0.1, value)
-    run.read_back(100, {value: value for value in range(600) if not 100 <= value < 110}, end=600)
-    in_process = run.judged(60)
+    folder = kill_of_the_leader(tmp_path)
+    in_process = store.read_json(folder / store.VERDICT, dict[str, Any])
 
-    subject, history = read_subject(run.folder), History.open(run.folder)
-    timing = Timing(load_of(run.folder), faults_of(history.recorded_faults))
+    subject, history = read_subject(folder), History.open(folder)
+    timing = Timing(load_of(folder), faults_of(history.recorded_faults))
     findings = find(history, subject.bound_ns, timing.load, subject.imposed)
-    told = figures(*measure(history, timing), timing, run.folder / "latency")
-    lean = judge(run.folder, subject, check.LeanHistory.open(run.folder), findings, told)
+    load = figures(*measure(history, timing), timing, folder / "latency")
+    lean = judge(folder, subject, check.LeanHistory.open(folder), findings, load)
 
-    assert lean.as_json() == in_process.as_json()
+    assert json.loads(json.dumps(lean.as_json())) == in_process
     assert lean.anomalies["lost"].causes[0]["rule"] == "kafka.acks-one"

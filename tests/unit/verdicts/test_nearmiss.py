@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, found, kill_of_the_leader
 
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.guarantee import Declared
@@ -51,19 +51,6 @@ def power_of_all(folder: Path) -> Path:
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {})
     assert found(run.judged(60, 10))["lost"] == (400, True)
-    return run.folder
-
-
-def kill_of_the_leader(folder: Path) -> Path:
-    """With acks=1 the leader is killed, and the next one lacks what it acknowledged last."""
-    run = StoryRun(folder, {**LOAD, "producer": {"acks": 1}})
-    run.led("n1")
-    run.led("n2", 41.5)
-    run.fault("kill", ("n1",), 40, 50)
-    for value in range(600):
-        run.send("producer-0", value, value * 0.1, value)
-    run.read_back(100, {value: value for value in range(600) if not 390 <= value < 400}, end=600)
-    assert found(run.judged(60, 10))["lost"] == (10, True)
     return run.folder
 
 
