@@ -29,7 +29,8 @@ from chaoskit.history.reading.reader import (
     read_operations,
 )
 from chaoskit.judge.checking import check_partition, controlling
-from chaoskit.judge.counting import Operations, operations_counted, partition_measured
+from chaoskit.judge.counting import Operations
+from chaoskit.judge.measuring import operations_counted, partition_measured
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(

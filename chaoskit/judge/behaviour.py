@@ -67,7 +67,8 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
     """Return for each fault what clients experienced beyond its spread; empty: nothing; None: nobody can tell.
 
     `not_acknowledged` is a number of sends, `stalled_ms` the longest time without an acknowledged send, `degraded_ms`
-    for how long in all hardly any were acknowledged. `send` and `end_to_end` have percentiles in ms, `acks_per_s` and
+    for how long in all hardly any were acknowledged, `unheard_ms` the longest time in which a reader received nothing
+    of what had been acknowledged. `send` and `end_to_end` have percentiles in ms, `acks_per_s` and
     `arrived_per_s` (receives of what was due then) have rates: each as outside of faults and as under the fault.
 
     Args:
@@ -82,24 +83,28 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
     around = [_around(each, timing) for each in timing.faults]
     quiet = ~np.logical_or.reduce([_overlapping(timing, *span) for span in around])
     quiet[[0, -1]] = False  # connections are made in the first one, and the last one is not whole
-    stalled = _stalled_ns(waits, timing, around)
+    stalled = _stood_ns(waits, ("fault", "long"), timing, around)
+    unheard = _stood_ns(waits, ("unheard-fault", "unheard-long"), timing, around)
     return [
-        _of_fault(number, *each, quiet, bins, timing) for number, each in enumerate(zip(held, stalled, strict=True))
+        _of_fault(number, *each, quiet, bins, timing)
+        for number, each in enumerate(zip(held, stalled, unheard, strict=True))
     ]
 
 
 def _of_fault(  # noqa: PLR0917 - what is known of one fault
-    number: int, held: Flags, stalled_ns: int, quiet: Flags, bins: _Bins, timing: Timing
+    number: int, held: Flags, stalled_ns: int, unheard_ns: int, quiet: Flags, bins: _Bins, timing: Timing
 ) -> dict[str, Any] | None:
     told: dict[str, Any] = {}
     if not held.any():
         return None
-    if not stalled_ns and not bins.due[held].any():
+    if not (stalled_ns or unheard_ns) and not bins.due[held].any():
         return None  # nothing was sent that could have shown anything
     if not_acked := _not_acknowledged(held, bins.usually_open, bins):
         told["not_acknowledged"] = not_acked
     if stalled_ns:
         told["stalled_ms"] = round(stalled_ns / 1e6, 1)
+    if unheard_ns:
+        told["unheard_ms"] = round(unheard_ns / 1e6, 1)
     fault = timing.faults[number]
     whole = _overlapping(timing, fault.start_ns, _end_ns(fault, timing), whole=True) & held
     held = whole if whole.any() else held
@@ -142,15 +147,17 @@ def _not_acknowledged(held: Flags, usual: float, bins: _Bins) -> int:
     return count if count and count / due > _MORE * usual else 0
 
 
-def _stalled_ns(waits: pa.Table, timing: Timing, around: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each fault how long a load stalled that did not before the fault; 0 if it did not.
+def _stood_ns(waits: pa.Table, of: tuple[str, str], timing: Timing, around: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each fault how long something stood still that did not before the fault; 0 if it did not.
 
     Args:
         waits: WAITS of the run.
+        of: which of them are the longest of a fault, and which are all long ones.
         timing: what they were measured with.
         around: from when to when nothing is outside of each fault.
     """
-    long = waits.filter(pc.equal(waits["of"], "long"))
+    of_fault, of_all = of
+    long = waits.filter(pc.equal(waits["of"], of_all))
     begin_ns, end_ns = (long[name].to_numpy() for name in ("begin_ns", "end_ns"))
     lasted_ns, outside = end_ns - begin_ns, np.ones(begin_ns.size, np.bool_)
     for first_ns, last_ns in around:
@@ -158,7 +165,7 @@ def _stalled_ns(waits: pa.Table, timing: Timing, around: Sequence[tuple[int, int
     least_ns = max(_STALLED_NS, _STALLED_TIMES * int(lasted_ns[outside].max(initial=0)))
     found = []
     for number, fault in enumerate(timing.faults):
-        own = waits.filter(pc.and_(pc.equal(waits["of"], "fault"), pc.equal(waits["number"], number)))
+        own = waits.filter(pc.and_(pc.equal(waits["of"], of_fault), pc.equal(waits["number"], number)))
         own_begin_ns, own_end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
         soon = own_begin_ns >= fault.start_ns - timing.load.grid_ns
         under = (begin_ns >= fault.start_ns) & (begin_ns < _end_ns(fault, timing))

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.scenario.expected import LATENCIES, UNAVAILABLE, Bound
+from chaoskit.scenario.expected import LATENCIES, UNAVAILABLE, UNHEARD, Bound
 
 _NOTHING_HEALED = "no fault was undone while sends were due"
 _NEVER = "not everywhere was a send acknowledged again"
+_DEAF = "not every reader received anything again"
+_NO_RECEIVES = "nobody recorded when each reader received what"
 _NO_TIME = "there is no such time"
 
 
@@ -64,16 +66,22 @@ def describe(bounded: Bounded) -> str:
 def _compared(bound: Bound, measured_ms: float | None, note: str) -> Bounded:
     limit_ms = bound.limit_ns / MILLISECOND
     met = measured_ms is not None and (measured_ms < limit_ms if bound.below else measured_ms > limit_ms)
-    unknown = measured_ms is None and note == _NOTHING_HEALED
+    unknown = measured_ms is None and note in (_NOTHING_HEALED, _NO_RECEIVES)
     return Bounded(str(bound), measured_ms, met and not (bound.below and note), note, unknown)
 
 
 def _gap(name: str, availability: Mapping[str, Any]) -> tuple[float | None, str]:
     if name == UNAVAILABLE:
         return availability["longest_unavailable_ms"], ""
-    if availability["recovered_after_heal_ms"] is None:
+    if name == UNHEARD:
+        unheard_ms = availability.get("unheard_ms")
+        return unheard_ms, _NO_RECEIVES if unheard_ms is None else ""
+    times_ms = [availability["recovered_after_heal_ms"], availability.get("heard_after_heal_ms")]
+    if times_ms == [None, None]:
         return None, _NOTHING_HEALED
-    return availability["recovered_after_heal_ms"], _NEVER if availability["not_recovered"] else ""
+    longest_ms = max(time_ms for time_ms in times_ms if time_ms is not None)
+    deaf = _DEAF if availability.get("not_heard") else ""
+    return longest_ms, _NEVER if availability["not_recovered"] else deaf
 
 
 def _latency(name: str, bound: Bound, latency: Mapping[str, Any]) -> tuple[float | None, str]:

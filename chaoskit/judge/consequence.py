@@ -33,7 +33,7 @@ has to end first may end after the fault."""
 LOOK_NS = 2 * SECOND
 """The last look before a healing may be as long before it."""
 
-_KEYS = {"stalled": "stalled_ms", "degraded": "degraded_ms"}
+_KEYS = {"stalled": "stalled_ms", "degraded": "degraded_ms", "unheard": "unheard_ms"}
 """The key of verdict.json for what may be expected, where it is not the same word."""
 
 
@@ -114,8 +114,9 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     why nobody can.
 
     Nobody can tell if nothing was sent while it held; of a fault of hosts, if nobody recorded where data is stored, or
-    the system did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
-    machine alone may have made all that changed (`chaoskit.judge.standstill`). Keys:
+    the system did not answer all the time; if it changed nothing more than another fault that held beside it; if
+    findings that came after it began have no explanation; or if the machine alone may have made all that changed
+    (`chaoskit.judge.standstill`). Keys:
     `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left`, `joined` and `new_owner` (partitions),
     `unsubscribed` (clients), `membership` (each of these changes), `found` (findings that it explains, by anomaly),
     `found_only` (findings of which only the settings are the reason, and which all came while it held, by anomaly),
@@ -133,7 +134,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
     since_ns = {each: _unseen_since_ns(each, answered) for each in membership}
-    found, unasked = _found(explained), _unasked(explained)
+    found, unasked, open_findings = _found(explained), _unasked(explained), _without_cause(explained)
     told: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
@@ -156,8 +157,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
             doubts.append("nothing was sent while it held")
         if experienced and clients is None:
             doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
-        if any(_overlap(fault, other) for other in faults if other is not fault):
-            doubts.append("another fault held at the same time, and nothing else changed")
+        doubts += _of_others(fault, faults, open_findings)
         told.append((changed, []) if changed or not doubts else (None, doubts))
     return told
 
@@ -214,6 +214,15 @@ def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[
     return doubts
 
 
+def _of_others(fault: Fault, faults: Sequence[Fault], open_findings: Sequence[tuple[str, int, int]]) -> Iterator[str]:
+    """Yield what else of the run may belong to a fault."""
+    for name, last_ns, count in open_findings:
+        if last_ns >= fault.start_ns:
+            yield f"nothing explains {count:,} {name}, which may be of it"
+    if any(_overlap(fault, other) for other in faults if other is not fault):
+        yield "another fault held at the same time, and nothing else changed"
+
+
 def _hits_clients(fault: Fault) -> bool:
     """Return whether a fault is one of clients; one that is not installed may be of anything."""
     return fault.kind in plugins.names("nemesis") and installed.nemesis(fault.kind).hits == "clients"
@@ -240,24 +249,34 @@ def _found(explained: Explained) -> dict[int, dict[str, Any]]:
     return {number: {"found": own} for number, own in found.items()}
 
 
+def _without_cause(explained: Explained) -> list[tuple[str, int, int]]:
+    """Return the anomalies of which nothing explains all findings: name, time of the last finding, and how many."""
+    open_ = {name: sum(count for cause, count in causes if cause is None) for name, causes in explained.causes.items()}
+    return [(name, last_ns, open_[name]) for name, _, last_ns, _ in _dated(explained) if open_.get(name)]
+
+
 def _unasked(explained: Explained) -> list[tuple[str, int, int, int]]:
-    """Return the anomalies that no fault explains: name, times of the first and the last finding, and their number.
-    Measurements of times are not among them: what clients experienced is told apart."""
+    """Return the anomalies that no fault explains: name, times of the first and the last finding, and their number."""
+    by_fault = {
+        name for name, causes in explained.causes.items() if any(cause and cause.story.faults for cause, _ in causes)
+    }
+    return [dated for dated in _dated(explained) if dated[0] not in by_fault]
+
+
+def _dated(explained: Explained) -> list[tuple[str, int, int, int]]:
+    """Return the anomalies whose findings all have a time: name, first and last time, and their number. Measurements of
+    times are not among them: what clients experienced is told apart."""
     times = explained.findings.select(["anomaly", "at_ns"])
     by_anomaly = (
         times.set_column(0, "anomaly", times["anomaly"].cast("string"))
         .group_by("anomaly")
         .aggregate([("at_ns", "min"), ("at_ns", "max"), ("at_ns", "count"), ([], "count_all")])
     )
-    by_fault = {
-        name for name, causes in explained.causes.items() if any(cause and cause.story.faults for cause, _ in causes)
-    }
     known = installed.anomalies()
     return [
         (row["anomaly"], row["at_ns_min"], row["at_ns_max"], row["count_all"])
         for row in by_anomaly.to_pylist()
         if row["at_ns_count"] == row["count_all"]
-        and row["anomaly"] not in by_fault
         and (not known[row["anomaly"]].measured or known[row["anomaly"]].notable)
     ]
 

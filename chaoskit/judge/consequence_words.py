@@ -52,6 +52,17 @@ def in_words(fault: Mapping[str, Any]) -> str:
     return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
 
 
+_FIGURES = {
+    "not_acknowledged": "{:,} sends were not acknowledged",
+    "stalled_ms": "no send was acknowledged for {:,.0f} ms",
+    "unheard_ms": "a reader received nothing for {:,.0f} ms",
+    "acks_per_s": "acknowledged sends {:,.0f}/s to {:,.0f}/s",
+    "degraded_ms": "hardly any send was acknowledged for {:,.0f} ms in all",
+    "arrived_per_s": "receives {:,.0f}/s to {:,.0f}/s of what was sent then",
+}
+"""What clients experienced, in words, by key of verdict.json."""
+
+
 def staked(fault: Mapping[str, Any]) -> str:
     """Return how many messages a fault of verdict.json could have taken; empty if that is not known.
 
@@ -104,16 +115,9 @@ def _clients(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"explains {_counted(found)}"
     if only := told.get("found_only"):
         yield f"{_counted(only)} came while it held, and at no other time"
-    if count := told.get("not_acknowledged"):
-        yield f"{count:,} sends were not acknowledged"
-    if (stalled_ms := told.get("stalled_ms")) is not None:
-        yield f"no send was acknowledged for {stalled_ms:,.0f} ms"
-    if rates := told.get("acks_per_s"):
-        yield f"acknowledged sends {rates[0]:,.0f}/s to {rates[1]:,.0f}/s"
-    if (degraded_ms := told.get("degraded_ms")) is not None:
-        yield f"hardly any send was acknowledged for {degraded_ms / 1000:,.0f} s in all"
-    if rates := told.get("arrived_per_s"):
-        yield f"receives {rates[0]:,.0f}/s to {rates[1]:,.0f}/s of what was sent then"
+    for key, words in _FIGURES.items():
+        if (figure := told.get(key)) is not None:
+            yield words.format(*(figure if isinstance(figure, (list, tuple)) else [figure]))
     for name, words in _OF.items():
         points = [
             f"{_PERCENTILES[key]} {pair[0]:,.1f} to {pair[1]:,.1f} ms" for key, pair in told.get(name, {}).items()

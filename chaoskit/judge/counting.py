@@ -15,13 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base.latency import Flags, Ints, buckets
-from chaoskit.base.quantities import MILLISECOND
-from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
+from chaoskit.base.latency import Flags, Ints
+from chaoskit.base.waits import Wait, Waits, first_of_each, waits
 from chaoskit.contract.datamodel import DataModel
+from chaoskit.contract.feed import SHARED
 from chaoskit.history.format.schema import AUDITOR, OUTCOMES, SENDING
-from chaoskit.history.reading.reader import Partition
-from chaoskit.judge.counts import counted, single
 from chaoskit.judge.timing import Load, Timing
 
 WAITS = pa.schema(
@@ -33,18 +31,19 @@ WAITS = pa.schema(
         pa.field("begin_ns", pa.int64(), nullable=False),
         pa.field("end_ns", pa.int64(), nullable=False),
         pa.field("answered", pa.bool_(), nullable=False),
+        pa.field("reader", pa.string()),
     ]
 )
 """Waits of a partition, by what they are of. The longest: of the `load`; of the `fault` or `window` with this number
 (of a window, what is inside of it). From an instant: `healed` or `undone`, of the fault with this number. `long`: each
 one that lasted UNAVAILABLE_MIN_NS. No waits: when `sends` were due first and last, and the first and the last of the
-`acks`."""
+`acks`.
+
+Silences of a `reader` (`chaoskit.judge.silence`): `unheard`, the longest of the load; `unheard-fault`, that of a fault;
+`unheard-long`, each one that lasted UNAVAILABLE_MIN_NS; `heard`, from the healing of a fault."""
 
 UNAVAILABLE_MIN_NS = 500_000_000
 """Shorter waits are not listed one by one."""
-
-_LASTING = ("load", "fault", "window")
-"""What waits are told of even if they were never answered and the partition may have been abandoned, like a ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ class Operations:
     """Columns of operations, at least those that the rows of some partitions refer to, sorted by `op`.
 
     `end_ns` is -1 if one never completed. `client` numbers the clients; all incarnations of one have its number.
-    `whole` is the index in OUTCOMES of one that is a whole transaction, with messages of its own; else -1.
+    `whole` is the index in OUTCOMES of one that is a whole transaction, with messages of its own; else -1. `names` has
+    the clients' names, by number.
     """
 
     op: Ints
@@ -63,6 +63,7 @@ class Operations:
     audits: Flags
     client: Ints
     whole: npt.NDArray[np.int8]
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
@@ -80,21 +81,23 @@ class Operations:
             audits,
             client,
             np.where(is_word(table["f"], "txn"), outcome, -1).astype(np.int8),
+            tuple(numbers),
         )
 
     @classmethod
     def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
         """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
         kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32, np.int8)
-        whole = cls(*(np.zeros(size, kind) for kind in kinds))
+        columns = tuple(np.zeros(size, kind) for kind in kinds)
         numbers: dict[str, int] = {}
         first = 0
         for table in tables:
             part = cls.of(table, numbers)
-            for column in fields(cls):
-                getattr(whole, column.name)[first : first + table.num_rows] = getattr(part, column.name)
+            for column, field in zip(columns, fields(cls), strict=False):
+                column[first : first + table.num_rows] = getattr(part, field.name)
             first += table.num_rows
-        return whole
+        op, start_ns, end_ns, acked, sends, audits, client, whole = columns
+        return cls(op, start_ns, end_ns, acked, sends, audits, client, whole, tuple(numbers))
 
     def rows(self, op: Ints) -> Ints:
         """Return the rows of some operations."""
@@ -159,51 +162,6 @@ class Sends:
         return np.bincount(load.bins(times_ns[first_of_each(self.value, self.start_ns)])).astype(np.int64)
 
 
-def operations_counted(table: pa.Table) -> pa.Table:
-    """Return COUNTS of some operations."""
-    sends = table.filter(pa.array(Operations.of(table).sends))
-    outcome = pc.index_in(sends["outcome"].cast(pa.string()), pa.array(OUTCOMES)).to_numpy()
-    return counted("outcome", np.zeros(outcome.size, np.int64), outcome.astype(np.int64))
-
-
-def partition_measured(
-    partition: Partition,
-    model: DataModel,
-    tables: tuple[pa.Table, pa.Table],
-    operations: Operations,
-    timing: Timing,
-) -> tuple[pa.Table, pa.Table]:
-    """Return COUNTS and WAITS of a partition.
-
-    Args:
-        partition: the partition.
-        model: the data model of its topic.
-        tables: its messages and its observations.
-        operations: at least the operations that they refer to.
-        timing: when the sends of the run were due.
-    """
-    messages, _ = tables
-    sends = Sends.of(messages, operations, timing, model)
-    rows = received_rows(messages, operations)
-    first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
-    told = single("received", rows.size), *_of_sends(messages, operations)
-    late = _late(tables, first, timing)
-    delivered = _delivered(messages, (first, reader), sends, timing)
-    counts = pa.concat_tables([*_sent(sends, timing), *told, *delivered, *late])
-    found = sends.waits(timing, model)
-    lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
-    return counts, _waits(partition, sends, found, lasting)
-
-
-def _of_sends(messages: pa.Table, operations: Operations) -> Iterator[pa.Table]:
-    """Yield COUNTS of the messages that were sent by operations which are whole transactions, and of all of sends."""
-    row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
-    whole = operations.whole[row]
-    outcome: Ints = whole[whole >= 0].astype(np.int64)
-    yield counted("outcome", _zeros(outcome), outcome)
-    yield single("stored", np.count_nonzero(operations.sends[row] | (whole >= 0)))
-
-
 def received_rows(messages: pa.Table, operations: Operations) -> Ints:
     """Return the rows of the messages that clients other than the auditor received."""
     rows = np.flatnonzero(is_word(messages["direction"], "received"))
@@ -225,7 +183,7 @@ def delivered_rows(
     known = is_word(messages["payload"], "ok")[rows] & (due_ns >= max(load_start_ns, 0)) & (received_ns >= 0)
     rows, received_ns = rows[known], received_ns[known]
     value = messages["value"].to_numpy()[rows]
-    readers = _readers(observations if model.keeps else observations.slice(0, 0), operations)
+    readers, _ = grouped(observations, operations, model)
     reader = readers[operations.client[operations.rows(messages["op"].to_numpy()[rows])]]
     first = np.zeros(rows.size, np.bool_)
     for each in np.unique(reader):
@@ -234,16 +192,19 @@ def delivered_rows(
     return rows[first], np.where(reader[first] < readers.size, -1, reader[first])
 
 
-def _readers(observations: pa.Table, operations: Operations) -> Ints:
-    """Return the number of the reader that each client belongs to: its own, or that of its group."""
+def grouped(observations: pa.Table, operations: Operations, model: DataModel) -> tuple[Ints, list[str]]:
+    """Return the number of the reader that each client belongs to, its own or that of its group, and the names of
+    groups, whose numbers follow those of the clients. Of a topic that keeps nothing each client is a reader, unless it
+    shares its subscription."""
     readers = np.arange(int(operations.client.max(initial=-1)) + 1)
-    shared = np.flatnonzero(is_word(observations["kind"], "assigned") | is_word(observations["kind"], "subscribed"))
+    kinds = ("assigned", "subscribed") if model.keeps else (SHARED,)
+    shared = np.flatnonzero(np.logical_or.reduce([is_word(observations["kind"], kind) for kind in kinds]))
     names = (
         observations["name"].take(pa.array(shared)).cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
     )
     client = operations.client[operations.rows(observations["op"].to_numpy()[shared])]
     readers[client] = readers.size + names.indices.to_numpy()
-    return readers
+    return readers, names.dictionary.to_pylist()
 
 
 def is_word(column: pa.ChunkedArray, word: str) -> Flags:
@@ -267,58 +228,6 @@ def integers(column: pa.ChunkedArray, missing: int) -> Ints:
 def segments(timing: Timing, instants_ns: Ints) -> Ints:
     """Return the segment number of each instant: the number of edges that are not after it."""
     return np.searchsorted(timing.edges, instants_ns, side="right")
-
-
-def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
-    load, acked = timing.load, sends.acked
-    took = buckets(sends.done_ns - sends.due_ns)
-    phase = timing.phases(sends.due_ns, sends.done_ns)
-    done_ns = sends.done_ns[acked]
-    yield counted("send", segments(timing, sends.due_ns[acked]), took[acked])
-    yield counted("took", phase[acked], took[acked])
-    yield counted("gave_up", phase[~acked], took[~acked])
-    yield counted("send_from_actual", _zeros(done_ns), buckets(done_ns - sends.start_ns[acked]))
-    yield counted("due", segments(timing, sends.due_ns), _zeros(sends.due_ns))
-    yield counted("acked", segments(timing, done_ns), _zeros(done_ns))
-    yield single("sends", np.count_nonzero(sends.start_ns <= load.end_ns))
-    yield single("acks", np.count_nonzero(done_ns <= load.end_ns))
-    for series, made in (("made", sends.made(load)), ("started", sends.made(load, started=True))):
-        bins = np.flatnonzero(made)
-        yield counted(series, bins, _zeros(bins), made[bins])
-
-
-def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:
-    first, reader = deliveries
-    due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
-    travelled = buckets(received_ns - due_ns)
-    yield counted("end_to_end", timing.phases(due_ns, received_ns), travelled)
-    yield counted("travelled", segments(timing, due_ns), travelled)
-    acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
-    groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
-    seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]
-    yield single("undelivered", sum(np.count_nonzero(~each) for each in seen))
-
-
-def _late(tables: tuple[pa.Table, pa.Table], first: Ints, timing: Timing) -> Iterator[pa.Table]:
-    """Yield COUNTS of how long after its delay each first delivery of a delayed message was."""
-    messages, observations = tables
-    declared = is_word(observations["kind"], "declared") & is_word(observations["name"], "delay")
-    if declared.any():
-        delay_ms = observations["position"].take(pa.array(np.flatnonzero(declared)[-1:])).to_numpy()
-        sent_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("sent_ns", "received_ns"))
-        late_ns = np.maximum(received_ns - sent_ns - delay_ms * MILLISECOND, 0)
-        yield counted("late", timing.phases(sent_ns, received_ns), buckets(late_ns))
-
-
-def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
-    due = acks = None
-    if sends.due_ns.size:
-        due = int(sends.due_ns.min()), int(sends.due_ns.max())
-    if sends.acked.any():
-        done_ns = sends.done_ns[sends.acked]
-        acks = int(done_ns.min()), int(done_ns.max())
-    place = {"topic": partition.topic, "partition": partition.partition}
-    return pa.Table.from_pylist([{**place, **row} for row in waits_rows(found, told, due, acks)], WAITS)
 
 
 def waits_rows(
@@ -369,7 +278,3 @@ def _clients(column: pa.ChunkedArray, numbers: dict[str, int]) -> Ints:
         known = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
         parts.append(known[chunk.indices.to_numpy()])
     return np.concatenate(parts)
-
-
-def _zeros(like: Ints) -> Ints:
-    return np.zeros(like.size, np.int64)

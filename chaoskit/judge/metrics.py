@@ -20,8 +20,9 @@ from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogra
 from chaoskit.history.format.schema import OUTCOMES
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.behaviour import behaviour
-from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
+from chaoskit.judge.counting import WAITS, Operations
 from chaoskit.judge.counts import of_series, summed, total
+from chaoskit.judge.measuring import operations_counted, partition_measured
 from chaoskit.judge.models import model_of
 from chaoskit.judge.slowest import slowest
 from chaoskit.judge.timing import PHASES, Load, Timing
@@ -165,9 +166,10 @@ def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
     return {
         "longest_unavailable_ms": _milliseconds(longest),
         **told,
+        **_silences(waits, "unheard"),
         "partitions": list(_partitions(waits)),
         "by_fault": [
-            {"unavailable_ms": None, "unavailable_in": None, **_of_fault(waits, number)}
+            {"unavailable_ms": None, "unavailable_in": None, "unheard_ms": None, **_of_fault(waits, number)}
             for number in range(len(timing.faults))
         ],
     }
@@ -181,7 +183,24 @@ def _of_fault(waits: pa.Table, number: int) -> dict[str, Any]:
         index = int(np.argmax(_lasted(found)))
         told["unavailable_ms"] = _milliseconds(_lasted(found)[index])
         told["unavailable_in"] = _place(found.slice(index, 1).to_pylist()[0])
-    return told
+    return told | _silences(own, "unheard-fault")
+
+
+def _silences(waits: pa.Table, of: str) -> dict[str, Any]:
+    """Return the longest silence of a reader, whose it was, and the longest time from a healing to a receive, and how
+    many readers received nothing after it; empty if nothing is known of readers."""
+    found, heard = _of(waits, of), _of(waits, "heard")
+    if not found.num_rows:
+        return {}
+    index = int(np.argmax(_lasted(found)))
+    row = found.slice(index, 1).to_pylist()[0]
+    deaf = heard.filter(pc.invert(heard["answered"]))
+    return {
+        "unheard_ms": _milliseconds(_lasted(found)[index]),
+        "unheard_by": {"reader": row["reader"], "partition": _place(row), "from_s": round(row["begin_ns"] / 1e9, 3)},
+        "heard_after_heal_ms": _milliseconds(_worst(heard)) if heard.num_rows else None,
+        "not_heard": deaf.group_by(["topic", "partition", "reader"]).aggregate([]).num_rows,
+    }
 
 
 def _recoveries(waits: pa.Table) -> dict[str, Any]:

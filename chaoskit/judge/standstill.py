@@ -29,10 +29,9 @@ def beyond(changed: Mapping[str, Any] | None, late_ms: float) -> dict[str, Any] 
     if not changed:
         return None if changed is None else {}
     own_ms, left = _THREADS * late_ms, dict(changed)
-    if left.get("stalled_ms", own_ms) <= own_ms:
-        left.pop("stalled_ms", None)
-    if left.get("degraded_ms", own_ms) <= own_ms:
-        left.pop("degraded_ms", None)
+    for name in ("stalled_ms", "degraded_ms", "unheard_ms"):
+        if left.get(name, own_ms) <= own_ms:
+            left.pop(name, None)
     if "acks_per_s" in left:
         usual, under = left["acks_per_s"]
         if 1 - under / usual <= own_ms / 1000:

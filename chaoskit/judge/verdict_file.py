@@ -84,6 +84,7 @@ class ConsequenceTold(TypedDict):
     stalled_ms: NotRequired[float]
     acks_per_s: NotRequired[tuple[float, float]]
     degraded_ms: NotRequired[float]
+    unheard_ms: NotRequired[float]
     arrived_per_s: NotRequired[tuple[float, float]]
     send: NotRequired[dict[str, tuple[float, float]]]
     end_to_end: NotRequired[dict[str, tuple[float, float]]]
@@ -100,6 +101,7 @@ class FaultTold(TypedDict):
     evidence: str
     unavailable_ms: NotRequired[float | None]
     unavailable_in: NotRequired[str | None]
+    unheard_ms: NotRequired[float | None]
     at_ms: NotRequired[float]
     consequence: NotRequired[ConsequenceTold | None]
     consequence_doubts: NotRequired[list[str]]
@@ -146,6 +148,9 @@ class AvailabilityTold(TypedDict):
     longest_unavailable_ms: NotRequired[float | None]
     recovered_after_heal_ms: NotRequired[float | None]
     not_recovered: NotRequired[int]
+    unheard_ms: NotRequired[float | None]
+    heard_after_heal_ms: NotRequired[float | None]
+    not_heard: NotRequired[int]
     partitions: NotRequired[list[PartitionTold]]
 
 

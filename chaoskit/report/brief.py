@@ -15,13 +15,15 @@ from chaoskit.judge.verdict import Found, Verdict
 from chaoskit.report.comparison_table import p99
 from chaoskit.report.following import in_order
 from chaoskit.report.run_page import REPORT
-from chaoskit.report.summary import head, hit, program, replay_command
+from chaoskit.report.summary import head, hit, program, replay_command, silence
 
 LINES = 25
 """At most so many lines."""
 
 _WIDTH = 100
 _SHOWN = 3
+_SILENT_MS = 500
+"""A shorter silence of a reader is not told."""
 
 
 def brief(verdict: Verdict, folder: Path) -> str:
@@ -115,7 +117,8 @@ def _cost(verdict: Verdict) -> Iterator[str]:
     if verdict.faults and "send" in quiet:
         cost += f" ({p99(quiet['send'])} outside faults)"
     longest = f"{verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send at most"
-    yield from _wrapped([f"cost: {cost}; {longest}"], most=2)
+    silent = f"; {silence(verdict.availability)}" if verdict.availability.get("unheard_ms", 0) >= _SILENT_MS else ""
+    yield from _wrapped([f"cost: {cost}; {longest}{silent}"], most=2)
     yield from _wrapped((f"{name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()), most=1)
 
 

@@ -180,6 +180,8 @@ def _fault(fault: Mapping[str, Any]) -> list[str]:
         where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
         gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"
         lines.append(f"    {gap}{_recovered(fault)}")
+    if fault.get("unheard_ms"):
+        lines.append(f"    {silence(fault)}, from {fault['unheard_by']['from_s']:.1f} s")
     return lines
 
 
@@ -266,10 +268,27 @@ def _measured(verdict: Verdict) -> list[str]:
             f"{_recovered(each)}"
             for each in partitions[:_PARTITIONS_SHOWN]
         ]
+    if told.get("unheard_ms") is not None:
+        lines.append(f"  {silence(told)}{_heard(told)}")
     lines += [f"  {name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()]
     if verdict.exposure:
         lines += ["", "What a power cut would have cost", *(f"  {line}" for line in exposed.in_words(verdict.exposure))]
     return lines
+
+
+def silence(told: Mapping[str, Any]) -> str:
+    """Return the longest silence of a reader in words, of an availability that has one."""
+    by = told["unheard_by"]
+    lasted = f"{told['unheard_ms']:,.0f} ms at most"
+    return f"{by['reader'] or 'the readers'} received nothing of {by['partition']} for {lasted}"
+
+
+def _heard(told: Mapping[str, Any]) -> str:
+    if told.get("heard_after_heal_ms") is None:
+        return ""
+    deaf = told["not_heard"]
+    readers = f"; {deaf} reader{'s' if deaf > 1 else ''} did not, until the load ended" if deaf else ""
+    return f"; every reader received something {told['heard_after_heal_ms']:,.0f} ms after healing{readers}"
 
 
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:

@@ -41,13 +41,14 @@ class ExpectedConsequence(BaseModel):
         "not-acknowledged",
         "stalled",
         "degraded",
+        "unheard",
     ]
 
 
-KNOWN_LATER = ("none", "new-owner", "unsubscribed")
+KNOWN_LATER = ("none", "new-owner", "unsubscribed", "unheard")
 """Consequences that nobody knows while the load lasts."""
 
-UNAVAILABLE, RECOVERED = "unavailable", "recovered"
+UNAVAILABLE, UNHEARD, RECOVERED = "unavailable", "unheard", "recovered"
 LATENCIES = {
     f"{what}.{percentile}": (what, f"{percentile}_ms")
     for what in ("send", "end_to_end")
@@ -55,7 +56,7 @@ LATENCIES = {
 }
 """The latencies that can have a bound, and where verdict.json has each: the messages and the percentile."""
 
-MEASURES = (UNAVAILABLE, RECOVERED, *LATENCIES)
+MEASURES = (UNAVAILABLE, UNHEARD, RECOVERED, *LATENCIES)
 """What can have a bound."""
 
 _PHASES = ("quiet", "under faults", "after faults")

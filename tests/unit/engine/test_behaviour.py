@@ -107,7 +107,8 @@ def test_messages_that_reach_consumers_late_are_told(tmp_path: Path) -> None:
 
     (told,) = figures_of(history, load(END_MS), FAULT)["behaviour"]
 
-    assert told.keys() == {"end_to_end"}
+    assert told.keys() == {"end_to_end", "unheard_ms"}
+    assert told["unheard_ms"] == 3_003  # until what was sent later arrived
     assert told["end_to_end"]["p50_ms"] == pytest.approx([5, 2_500], rel=0.02)
 
 

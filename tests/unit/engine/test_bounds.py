@@ -23,7 +23,14 @@ from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 
 SAMPLE = verdict()
-GAPS = {"longest_unavailable_ms": 4_000.0, "recovered_after_heal_ms": 120.0, "not_recovered": 0}
+GAPS = {
+    "longest_unavailable_ms": 4_000.0,
+    "recovered_after_heal_ms": 120.0,
+    "not_recovered": 0,
+    "unheard_ms": 9_000.0,
+    "heard_after_heal_ms": 80.0,
+    "not_heard": 0,
+}
 
 
 def _compared(name: str, bound: str, **gaps: Any) -> tuple[float | None, bool]:
@@ -104,11 +111,12 @@ def test_a_time_that_there_is_none_of_keeps_no_bound() -> None:
     assert _compared("end_to_end.p99", "< 1h") == (None, False)
     assert _compared("end_to_end.p99", "> 1ms") == (None, False)
     assert _compared("send.p99", "< 1h (after faults)") == (None, False)
-    assert _compared("recovered", "< 1h", recovered_after_heal_ms=None) == (None, False)
+    assert _compared("recovered", "< 1h", recovered_after_heal_ms=None, heard_after_heal_ms=None) == (None, False)
 
 
 def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
-    found = compare({"recovered": parse_bound("< 10s")}, {**GAPS, "recovered_after_heal_ms": None}, SAMPLE.latency)
+    nothing = {"recovered_after_heal_ms": None, "heard_after_heal_ms": None}
+    found = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency)
     decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=found)
     told = "recovered is none (no fault was undone while sends were due), not known, expected: < 10s"
 
@@ -121,6 +129,18 @@ def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
 def test_what_never_recovered_did_not_recover_within_a_bound() -> None:
     assert _compared("recovered", "< 1h", not_recovered=1) == (120, False)
     assert _compared("recovered", "> 100ms", not_recovered=1) == (120, True)
+    assert _compared("recovered", "< 1h", not_heard=1) == (120, False)
+
+
+def test_what_readers_do_not_receive_again_has_not_recovered() -> None:
+    assert _compared("recovered", "< 1s", heard_after_heal_ms=21_000.0) == (21_000, False)
+
+
+def test_a_silence_that_nobody_recorded_is_a_doubt() -> None:
+    without = {name: time_ms for name, time_ms in GAPS.items() if name != "unheard_ms"}
+    (found,) = compare({"unheard": parse_bound("< 10s")}, without, SAMPLE.latency).values()
+
+    assert (found.met, found.unknown) == (False, True)
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [("< 5s", VALID), ("< 3s", INVALID)])

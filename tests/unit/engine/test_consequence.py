@@ -293,13 +293,21 @@ def test_a_system_that_did_not_answer_is_not_known_to_have_stayed_as_it_was(answ
     assert _told(answered=answered) == [None], "of a system that never tells, nobody looked"
 
 
+@pytest.mark.parametrize(("last_s", "told"), [(4.9, {}), (20, None)])
+def test_a_fault_before_findings_that_nothing_explains_is_not_known_to_have_changed_nothing(
+    last_s: float, told: Any
+) -> None:
+    assert _told(WHOLE, explained=_findings("lost", 1, last_s, causes=[(None, 2)])) == [told]
+
+
 @pytest.mark.parametrize(
     ("consequence", "expected", "met"),
     [
         ({}, "none", True), ({}, "some", False), ({}, "out-of-sync", False),
         ({"out_of_sync": ["n2"]}, "out-of-sync", True), ({"out_of_sync": ["n2"]}, "some", True),
         ({"out_of_sync": ["n2"]}, "new-leader", False), ({"out_of_sync": ["n2"]}, "none", False),
-        ({"stalled_ms": 900.0}, "stalled", True), ({"not_acknowledged": 3}, "not-acknowledged", True),
+        ({"stalled_ms": 900.0}, "stalled", True), ({"unheard_ms": 900.0}, "unheard", True),
+        ({"not_acknowledged": 3}, "not-acknowledged", True),
         (None, "none", False), (None, "some", False),
     ],
 )  # fmt: skip

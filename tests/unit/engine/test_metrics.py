@@ -215,7 +215,7 @@ def test_a_history_is_measured(history: History, tmp_path: Path) -> None:
         "partitions": [
             {"partition": "t/0", "longest_unavailable_ms": 18.0, "from_s": 0.02, "recovered": True, **again}
         ],
-        "by_fault": [{"unavailable_ms": 4.0, "unavailable_in": "t/0", **recovered}],
+        "by_fault": [{"unavailable_ms": 4.0, "unavailable_in": "t/0", "unheard_ms": None, **recovered}],
     }
     assert sorted(path.name for path in (tmp_path / "latency").iterdir()) == [
         "end_to_end.hgrm",
