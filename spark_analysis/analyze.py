@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -16,18 +19,24 @@ from chaoskit.judge.counts import summed
 from chaoskit.judge.metrics import histogram
 from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.report.run_page import REPORT as RUN_REPORT
 from chaoskit.report.words import release
-from spark_analysis.check import Outcome, findings_of, judge, survey, why_unjudged
+from spark_analysis import alone
 from spark_analysis.configuration import configuration, settings
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
+from spark_analysis.markdown import markdown
+from spark_analysis.outcome import Outcome, judge, why_unjudged
 from spark_analysis.page import page
 from spark_analysis.runs import Run, open_run
-from spark_analysis.session import parsed_settings, start
+from spark_analysis.standing import Standing, standings
 from spark_analysis.tables import SCHEMAS
 from spark_analysis.trends import began_at, trends
 
 _OUTCOMES = ("valid", "invalid", "unknown")
-REPORT = "report.html"
+REPORT, SUMMARY = "report.html", "summary.md"
+
+ALONE_MAX = 5_000_000
+"""Up to so many messages are read sooner in this process than Spark starts."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +47,25 @@ class Analysed:
         folder: the output folder.
         tables: rows by the name of the Parquet file (docs/analysis.md).
         skipped: runs that could not be read, with the reason.
+        standings: how each scenario with several runs stands.
+        folders: the folder of each run.
     """
 
     folder: Path
     tables: Mapping[str, list[dict[str, Any]]]
     skipped: Mapping[str, str]
+    standings: Sequence[Standing]
+    folders: Mapping[str, Path]
 
     @property
     def report(self) -> Path:
         """The HTML report."""
         return self.folder / REPORT
+
+    @property
+    def summary(self) -> Path:
+        """The summary in Markdown."""
+        return self.folder / SUMMARY
 
 
 class SparkAnalysis:
@@ -57,7 +75,7 @@ class SparkAnalysis:
         self,
         store_folder: Path,
         *,
-        master: str,
+        master: str | None,
         out: Path,
         recheck: bool,
         settings: tuple[str, ...],
@@ -67,7 +85,8 @@ class SparkAnalysis:
 
         Args:
             store_folder: the store.
-            master: any master URL.
+            master: any master URL; None: this process reads up to `ALONE_MAX` messages, and Spark on this machine
+                more.
             out: output folder.
             recheck: also judge runs that already have a verdict.
             settings: Spark settings, as KEY=VALUE.
@@ -76,32 +95,72 @@ class SparkAnalysis:
         Raises:
             BadInput: there is no such store, it has no readable runs, or Spark does not start.
         """
-        chosen = parsed_settings(settings)
         runs, skipped = _opened(store_folder, recheck, tell)
         try:
             owner.make_folder(out)
         except OSError as error:
             raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another folder") from error
         messages = sum(each.rows for run in runs for each in run.history.partitions)
-        tell(f"{len(runs):,} runs, {messages:,} messages; starting Spark on {master}")
-        spark = start(master, chosen, out / "spark.log")
-        try:
-            outcomes = survey(spark, runs, tell)
-            unread = {run.name: why_unjudged(run, outcomes[run.number]) for run in runs}
-            skipped |= {name: error for name, error in unread.items() if error is not None}
-            runs = [run for run in runs if unread[run.name] is None]
-            to_judge = [run for run in runs if run.subject is not None]
-            tell(f"rows read; judging {len(to_judge):,} runs")
-            findings = {run.number: findings_of(spark, run, outcomes[run.number]) for run in to_judge}
-        finally:
-            spark.stop()
-        for run in to_judge:
-            judge(run, outcomes[run.number], findings.pop(run.number))
+        if master is None and not settings and messages <= ALONE_MAX:
+            tell(f"{len(runs):,} runs, {messages:,} messages; reading them without Spark")
+            surveyed = _surveyed(runs, alone.survey, alone.findings_of, tell)
+        else:
+            master = master or "local[*]"
+            tell(f"{len(runs):,} runs, {messages:,} messages; starting Spark on {master}")
+            surveyed = _surveyed_with_spark(runs, master, settings, out / "spark.log", tell)
+        for run, findings in surveyed.to_judge:
+            judge(run, surveyed.outcomes[run.number], findings)
             owner.give_all(run.folder)
         tell("comparing")
-        analysed = Analysed(out, _tables(runs, outcomes), skipped)
+        analysed = _analysed(out, surveyed, {**skipped, **surveyed.unread})
         _write(analysed)
         return analysed
+
+
+@dataclass(frozen=True)
+class _Surveyed:
+    """What was read: the runs that could be read, their outcomes by number, those to judge with their findings, and why
+    others could not be read."""
+
+    runs: list[Run]
+    outcomes: Mapping[int, Outcome]
+    to_judge: list[tuple[Run, pa.Table]]
+    unread: Mapping[str, str]
+
+
+def _surveyed(
+    runs: Sequence[Run],
+    survey: Callable[[Sequence[Run], Callable[[str], None]], dict[int, Outcome]],
+    findings_of: Callable[[Run, Outcome], pa.Table],
+    tell: Callable[[str], None],
+) -> _Surveyed:
+    outcomes = survey(runs, tell)
+    unread = {run.name: why for run in runs if (why := why_unjudged(run, outcomes[run.number])) is not None}
+    known = [run for run in runs if run.name not in unread]
+    to_judge = [run for run in known if run.subject is not None]
+    tell(f"rows read; judging {len(to_judge):,} runs")
+    return _Surveyed(known, outcomes, [(run, findings_of(run, outcomes[run.number])) for run in to_judge], unread)
+
+
+def _surveyed_with_spark(
+    runs: Sequence[Run], master: str, settings: tuple[str, ...], log: Path, tell: Callable[[str], None]
+) -> _Surveyed:
+    # not imported, and Java not needed, where few runs are read without it
+    from spark_analysis import check  # noqa: PLC0415
+    from spark_analysis.session import parsed_settings, start  # noqa: PLC0415
+
+    spark = start(master, parsed_settings(settings), log)
+    try:
+        return _surveyed(runs, partial(check.survey, spark), partial(check.findings_of, spark), tell)
+    finally:
+        spark.stop()
+
+
+def _analysed(out: Path, surveyed: _Surveyed, skipped: Mapping[str, str]) -> Analysed:
+    tables = _tables(surveyed.runs, surveyed.outcomes)
+    scenarios = {run.name: run.scenario for run in surveyed.runs}
+    folders = {run.name: run.folder for run in surveyed.runs}
+    return Analysed(out, tables, skipped, standings(tables["trends"], scenarios), folders)
 
 
 def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> tuple[list[Run], dict[str, str]]:
@@ -147,6 +206,7 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
         "system": release(run.scenario),
         "configuration": configuration(run.scenario),
         "verdict": verdict["verdict"],
+        "headline": verdict.get("headline", ""),
         "reasons": verdict["reasons"],
         **verdict["counts"],
         "anomalies": list(anomalies.items()),
@@ -202,5 +262,14 @@ def _write(analysed: Analysed) -> None:
     for name, rows in analysed.tables.items():
         with durable.whole(files[name]) as unfinished:
             parquet.write(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished)
-    durable.write(analysed.report, page(analysed.tables, analysed.skipped).encode())
-    owner.give([*files.values(), analysed.report])
+    report = page(analysed.tables, analysed.skipped, analysed.standings, _links(analysed))
+    durable.write(analysed.report, report.encode())
+    durable.write(analysed.summary, markdown(analysed.standings, analysed.tables["runs"]).encode())
+    owner.give([*files.values(), analysed.report, analysed.summary])
+
+
+def _links(analysed: Analysed) -> dict[str, str]:
+    """Return where the report of each run is that has one, relative to that of the analysis."""
+    reports = {name: folder / RUN_REPORT for name, folder in analysed.folders.items()}
+    here = analysed.folder.resolve()
+    return {name: quote(os.path.relpath(path, here)) for name, path in reports.items() if path.exists()}

@@ -8,9 +8,7 @@ old ones. A job that is killed leaves all runs unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -21,35 +19,16 @@ from pyspark.sql import SparkSession
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reading.reader import History, group_sizes, read_operations
-from chaoskit.judge import judging
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
 from chaoskit.judge.counting import WAITS
-from chaoskit.judge.counts import COUNTS, summed
-from chaoskit.judge.metrics import figures
-from chaoskit.judge.missing import require_messages
+from chaoskit.judge.counts import summed
 from chaoskit.judge.verdict import Verdict
+from spark_analysis.outcome import Outcome, judge, why_unjudged
 from spark_analysis.runs import Run
 from spark_analysis.session import run_tasks, task_rows
 from spark_analysis.task import ask, unpacked, work
 from spark_analysis.units import Task, into_tasks
-
-
-@dataclass
-class Outcome:
-    """The results of all tasks for one run.
-
-    Attributes:
-        counts: merged COUNTS.
-        waits: WAITS.
-        checked: for each partition, the findings of each checker.
-        error: why the run could not be read.
-    """
-
-    counts: pa.Table = field(default_factory=COUNTS.empty_table)
-    waits: pa.Table = field(default_factory=WAITS.empty_table)
-    checked: list[list[Checked]] = field(default_factory=list)
-    error: str | None = None
 
 
 def survey(
@@ -84,63 +63,12 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
     return settle_and_conclude(outcome.checked, sent, operations)
 
 
-def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
-    """Judge a run by its findings; write the findings and verdict.json, like `chaoskit check`."""
-    assert run.subject is not None
-    load = figures(outcome.counts, outcome.waits, run.timing, run.folder / "latency")
-    return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load)
-
-
-def why_unjudged(run: Run, outcome: Outcome) -> str | None:
-    """Return why a run that was read cannot be judged; None if it can be."""
-    if outcome.error is not None or run.subject is None or run.subject.imported:
-        return outcome.error
-    try:
-        require_messages(run.history, outcome.counts)
-    except BadInput as error:
-        return str(error)
-    return None
-
-
 def check(spark: SparkSession, run: Run) -> Verdict:
     """Check one run, judge it and write its findings and verdict."""
     outcome = survey(spark, [run])[run.number]
     if (why := why_unjudged(run, outcome)) is not None:
         raise BadInput(why)
     return judge(run, outcome, findings_of(spark, run, outcome))
-
-
-class LeanHistory(History):
-    """A history that reads operations a few at a time, and all of them only where an explanation needs them."""
-
-    @cached_property
-    def operations(self) -> Any:
-        """All operations, as of `History`."""
-        return _Slices(self.folder / "operations.parquet", History.open(self.folder))
-
-
-class _Slices:
-    """The operations of a history: slices of one row group at a time, and columns of all of them."""
-
-    def __init__(self, path: Path, history: History) -> None:
-        self._path = path
-        self._history = history
-        self._first = np.cumsum([0, *group_sizes(path)])
-        self._read: tuple[int, pa.Table] | None = None
-
-    def __getitem__(self, name: str) -> pa.ChunkedArray:
-        return self._history.operations[name]
-
-    def select(self, names: Sequence[str]) -> pa.Table:
-        """Return some columns of all rows."""
-        return self._history.operations.select(names)
-
-    def slice(self, first: int, rows: int) -> pa.Table:
-        """Return `rows` rows from `first` on, all in one row group."""
-        group = int(np.searchsorted(self._first, first, side="right")) - 1
-        if self._read is None or self._read[0] != group:
-            self._read = group, read_operations(self._path, [group])
-        return self._read[1].slice(first - int(self._first[group]), rows)
 
 
 def _ask(task: Task, checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:

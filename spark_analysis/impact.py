@@ -19,7 +19,7 @@ from chaoskit.judge.counts import of_series
 from chaoskit.judge.metrics import never_made
 from chaoskit.judge.verdict_file import read_findings
 from chaoskit.report.words import release
-from spark_analysis.check import Outcome
+from spark_analysis.outcome import Outcome
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window
 

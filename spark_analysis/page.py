@@ -8,26 +8,41 @@ from typing import Any
 from chaoskit.report import charts, comparisons
 from chaoskit.report.html import render
 from spark_analysis.impact import AGE_EDGES_MS, PHASES
+from spark_analysis.standing import Standing
+from spark_analysis.trends import VERDICT
 
 Rows = Sequence[Mapping[str, Any]]
 
 _RUNS_SHOWN = 500
 _TREND_POINTS = 200
 _TRENDS_SHOWN = 12
+_NIGHTS_SHOWN = 14
+_REGRESSIONS = {
+    VERDICT: "verdict",
+    "p99_ms": "p99",
+    "acks_per_s": "acks/s",
+    "lost": "lost",
+    "longest_unavailable_ms": "unavailable",
+    "recovered_after_heal_ms": "recovery",
+}
+"""Regressions in words."""
 _POINTS = {"p50_ms": ("p50", charts.BLUE), "p99_ms": ("p99", charts.ORANGE), "p999_ms": ("p99.9", charts.RED)}
 _PHASE_COLOURS = dict(zip(PHASES, (charts.BLUE, charts.RED, charts.GREEN), strict=True))
 
 
-def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
+def page(
+    tables: Mapping[str, Rows], skipped: Mapping[str, str], standings: Sequence[Standing], links: Mapping[str, str]
+) -> str:
     """Return the report.
 
     Args:
         tables: see `analyze.Analysed`.
         skipped: runs that could not be read, with the reason.
+        standings: how each scenario with several runs stands.
+        links: where the report of a run is, for each that has one.
     """
     runs = sorted(tables["runs"], key=lambda row: (row["time"], row["run"]), reverse=True)
     configurations = [{**row, "letter": letter(index)} for index, row in enumerate(tables["configurations"])]
-    scenarios = _scenarios(tables["trends"])
     return render(
         "analysis.html.j2",
         ["spark_analysis"],
@@ -43,6 +58,8 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
         unavailable=_longest(tables["unavailable"]),
         regressions=[row for row in tables["trends"] if row["regressions"]],
         skipped=skipped,
+        standings=standings,
+        links=links,
         figures={
             "configurations": _figure(
                 "configurations", "Send latency outside of faults, by configuration", _by_configuration(configurations)
@@ -59,7 +76,12 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
                 _ages(tables["lost_ages"]),
             ),
         },
-        trends=[_figure(f"trend-{index}", name, _trend(rows)) for index, (name, rows) in enumerate(scenarios)],
+        trends=[
+            (standing, _figure(f"trend-{index}", standing.scenario, _trend(standing.runs[-_TREND_POINTS:])))
+            for index, standing in enumerate(_shown(standings))
+        ],
+        nights=_NIGHTS_SHOWN,
+        words=_REGRESSIONS,
     )
 
 
@@ -171,13 +193,15 @@ def _age(index: int) -> str:
     return f"{first}-{last} ms"
 
 
-def _scenarios(rows: Rows) -> Sequence[tuple[str, Rows]]:
-    """Return the scenarios with several runs, those with regressions first, then those with the most runs."""
-    several = [(name, own[-_TREND_POINTS:]) for name, own in _grouped(rows, "scenario") if len(own) > 1]
-    ordered = sorted(
-        several, key=lambda each: (-sum(bool(row["regressions"]) for row in each[1]), -len(each[1]), each[0])
-    )
-    return ordered[:_TRENDS_SHOWN]
+def _shown(standings: Sequence[Standing]) -> Sequence[Standing]:
+    """Return the scenarios whose trends are shown: what is not valid first, then what has regressions, then what ran
+    most often."""
+
+    def order(standing: Standing) -> tuple[bool, int, int]:
+        regressions = sum(bool(row["regressions"]) for row in standing.runs)
+        return standing.first_bad is None, -regressions, -len(standing.runs)
+
+    return sorted(standings, key=order)[:_TRENDS_SHOWN]
 
 
 def _trend(rows: Rows) -> charts.Spec | None:
@@ -188,7 +212,10 @@ def _trend(rows: Rows) -> charts.Spec | None:
             "acks_per_s": row["acks_per_s"],
             "lost": row["lost"],
             "run": row["run"],
-            "marked": ", ".join(row["regressions"]),
+            "verdict": row["verdict"],
+            "marked": ", ".join(
+                row["verdict"] if name == VERDICT else _REGRESSIONS[name] for name in row["regressions"]
+            ),
         }
         for row in rows
         if row["p99_ms"] is not None

@@ -24,7 +24,7 @@ SCHEMAS = {
             *_of(pa.string(), ["run", "scenario"]),
             *_of(pa.int64(), ["seed"]),
             *_of(_TIME, ["time"]),
-            *_of(pa.string(), ["system", "configuration", "verdict"]),
+            *_of(pa.string(), ["system", "configuration", "verdict", "headline"]),
             *_of(_TEXTS, ["reasons"]),
             *_of(pa.int64(), ["sent", "acked", "failed", "indeterminate", "never_made", "received"]),
             pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
@@ -85,7 +85,8 @@ SCHEMAS = {
         [
             *_of(pa.string(), ["scenario", "run"]),
             *_of(_TIME, ["time"]),
-            *_of(pa.float64(), ["p99_ms", "acks_per_s"]),
+            *_of(pa.string(), ["verdict", "headline"]),
+            *_of(pa.float64(), ["p99_ms", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
             *_of(pa.int64(), ["lost"]),
             *_of(_TEXTS, ["regressions"]),
         ]

@@ -1,7 +1,8 @@
 """The same scenario over time, with regressions marked.
 
 A value is a regression if it is worse than the median of the preceding ones (at most 20, at least 5)
-by more than 5 times their median absolute deviation, and by at least 25 %.
+by more than 5 times their median absolute deviation, and by at least 25 %. A verdict is one if it is not `valid` and
+that of the preceding run was.
 """
 
 from __future__ import annotations
@@ -14,14 +15,24 @@ import numpy as np
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json
+from chaoskit.judge.verdict import VALID
 from spark_analysis.runs import Run
 
 PRECEDING_MIN, PRECEDING_MAX = 5, 20
 DEVIATIONS = 5
 WORSE_BY = 0.25
 
-MEASURES = {"p99_ms": 1, "acks_per_s": -1, "lost": 1}
+MEASURES = {
+    "p99_ms": 1,
+    "acks_per_s": -1,
+    "lost": 1,
+    "longest_unavailable_ms": 1,
+    "recovered_after_heal_ms": 1,
+}
 """The monitored measures: 1 if more is worse, -1 if less is worse."""
+
+VERDICT = "verdict"
+"""The regression of a verdict."""
 
 
 def is_regression(preceding: Sequence[float], value: float, worse: int) -> bool:
@@ -42,10 +53,10 @@ def is_regression(preceding: Sequence[float], value: float, worse: int) -> bool:
 
 
 def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return scenario, run, time, measures and `regressions` (names) of runs, by scenario and time.
+    """Return scenario, run, time, verdict, measures and `regressions` (names) of runs, by scenario and time.
 
     Args:
-        rows: rows with scenario, run, time and the measures; measures that are None are skipped.
+        rows: rows with these, but the last; measures that are None are skipped.
     """
     result: list[dict[str, Any]] = []
     for row in sorted(rows, key=lambda each: (each["scenario"], each["time"], each["run"])):
@@ -56,7 +67,9 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             if row[name] is not None
             and is_regression([each[name] for each in before if each[name] is not None], row[name], worse)
         ]
-        kept = {name: row[name] for name in ("scenario", "run", "time", *MEASURES)}
+        if before and before[-1]["verdict"] == VALID and row["verdict"] != VALID:
+            marked.insert(0, VERDICT)
+        kept = {name: row[name] for name in ("scenario", "run", "time", "verdict", "headline", *MEASURES)}
         result.append({**kept, "regressions": marked})
     return result
 

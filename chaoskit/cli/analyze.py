@@ -1,9 +1,11 @@
-"""`chaoskit analyze`: judges, measures and compares many runs with Spark."""
+"""`chaoskit analyze`: judges, measures and compares many runs."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,14 +18,15 @@ from chaoskit.report.words import milliseconds
 
 @click.command("analyze")
 @click.argument("store", type=PATH)
-@click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
+@click.option("--master", help="Spark master URL.  [default: no Spark up to 5 M messages, local[*] for more]")
 @click.option("--out", type=PATH, help="Output folder.  [default: STORE/analysis]")
 @click.option("--recheck", is_flag=True, help="Also judge runs that already have a verdict.")
 @click.option("--spark-conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
-def command(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
+def command(store: Path, master: str | None, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
     """Compare all runs of STORE: verdicts, the cost of faults and settings, trends.
 
-    Runs without a verdict are judged first. Writes Parquet files and report.html; see docs/analysis.md.
+    Runs without a verdict are judged first. Writes Parquet files, report.html, and summary.md for continuous
+    integration; see docs/analysis.md.
     """
     began = time.monotonic()
 
@@ -34,6 +37,18 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     found = analysis.analyze(
         store, master=master, out=out or store / "analysis", recheck=recheck, settings=settings, tell=tell
     )
+    _print_configurations(found.tables["configurations"])
+    for row in found.tables["trends"]:
+        if row["regressions"]:
+            say(f"regression: {row['run']}: {', '.join(row['regressions'])}")
+    _say_standings(found.standings)
+    for name, why in found.skipped.items():
+        say(f"skipped: {name}: {why}")
+    say(f"summary: {found.summary}")
+    say(f"report: {found.report}")
+
+
+def _print_configurations(rows: Sequence[Mapping[str, Any]]) -> None:
     console = wide_console()
     table = Grid()
     table.add_column("configuration", overflow="fold")
@@ -42,7 +57,7 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     table.add_column("found besides", overflow="fold")
     for name in ("p50", "p99", "p99 under faults", "acks/s"):
         table.add_column(name, no_wrap=True, justify="right")
-    for row in found.tables["configurations"]:
+    for row in rows:
         table.add_row(
             row["configuration"],
             *(f"{row[name]:,}" for name in ("runs", "valid", "invalid", "unknown", "acked", "lost")),
@@ -51,9 +66,14 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
             f"{row['acks_per_s']:,.0f}",
         )
     console.print(table)
-    for row in found.tables["trends"]:
-        if row["regressions"]:
-            say(f"regression: {row['run']}: {', '.join(row['regressions'])}")
-    for name, why in found.skipped.items():
-        say(f"skipped: {name}: {why}")
-    say(f"report: {found.report}")
+
+
+def _say_standings(standings: Sequence[Any]) -> None:
+    """Say which scenarios are not valid now, since when, and what differs from when they were."""
+    for standing in standings:
+        if standing.first_bad is not None:
+            say(f"{standing.latest['verdict']} now: {standing.scenario}, since {standing.first_bad['run']}")
+            say(f"  {standing.first_bad['headline']}")
+        if standing.first_bad is not None and standing.last_good is not None:
+            differs = "; ".join(standing.differs) or "nothing in the scenario"
+            say(f"  what differs from {standing.last_good['run']}, the last valid run: {differs}")

@@ -30,7 +30,7 @@ VERBS = {
     "shrink": "Find the smallest timeline that still makes a failed run fail.",
     "explore": "Test recovery from power cuts at many points of a recorded disk.",
     "exposure": "Tell what a power cut would have cost at each instant of a recorded run.",
-    "analyze": "Compare all runs of a store with Spark.",
+    "analyze": "Compare all runs of a store: what is red, since when, and what it costs.",
     "report": "Write a run's report as one HTML file.",
     "list": "List the runs of a store.",
     "nemeses": "List the kinds of faults, or describe one.",

@@ -11,9 +11,10 @@ from typing import Any
 from chaoskit.base.plain import one_line, plain
 from chaoskit.contract import installed
 from chaoskit.judge.bounds import describe
-from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.comparison_table import p99
 from chaoskit.report.following import in_order
+from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command, silence
 
@@ -125,6 +126,9 @@ def _cost(verdict: Verdict) -> Iterator[str]:
 def _ending(verdict: Verdict, folder: Path) -> Iterator[str]:
     here = one_line(str(folder))
     yield f"  run folder: {here}{f' ({REPORT} is in it)' if (folder / REPORT).exists() else ''}"
+    if verdict.verdict != VALID and (since := since_last_valid(folder, program())) is not None:
+        yield from _wrapped([f"differs from when it was valid: {since.differs}"], most=2)
+        yield f"  to compare: {one_line(since.command)}"
     details = one_line(shlex.join([program(), "check", "--details", str(folder)]))
     yield f"  in detail: {details}"
     if verdict.replayable:

@@ -102,6 +102,16 @@ def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) 
     return [row for row in rows if row.differs]
 
 
+def sorted_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return what differs between the scenarios of two runs, shortest first, in words.
+
+    >>> sorted_differences({"cluster": {"hosts": 3}, "seed": 1}, {"cluster": {"hosts": 1}, "seed": 2})
+    ['cluster.hosts: 3 → 1']
+    """
+    rows = differing([before, now], _NAMES)
+    return sorted((f"{row.name}: {' → '.join(value or 'unset' for value in row.values)}" for row in rows), key=len)
+
+
 def letter(index: int) -> str:
     """Return what a run is called in tables: A, B, ..., Z, and numbers beyond.
 

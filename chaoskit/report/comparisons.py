@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.report.charts import BLUE, RED, Rows, Spec, chart, value_y
+from chaoskit.report.charts import BLUE, ORANGE, RED, Rows, Spec, chart, value_y
 
 _LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
 PALETTE = (
@@ -93,8 +93,15 @@ def histogram(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> S
     return chart(y_title, 230, [{"mark": mark, "encoding": encoding}], data={"values": list(rows)})
 
 
+_VERDICTS = {"valid": BLUE, "unknown": ORANGE, "invalid": RED}
+
+
 def trend(rows: Rows) -> Spec:
-    """Return the p99 of runs over time, regressions marked: rows of t (ISO), p99_ms, acks_per_s, lost, run, marked."""
+    """Return the p99 and the lost messages of runs over time, each in the colour of its verdict, regressions marked.
+
+    Args:
+        rows: t (ISO), p99_ms, acks_per_s, lost, run, verdict, marked.
+    """
     x = {
         "field": "t",
         "type": "temporal",
@@ -104,29 +111,29 @@ def trend(rows: Rows) -> Spec:
     y = {**value_y("send p99 (ms)"), "field": "p99_ms"}
     told = [
         {"field": "run"},
+        {"field": "verdict"},
         {"field": "p99_ms", "title": "p99 ms", "format": ",.4~r"},
         {"field": "acks_per_s", "title": "acknowledged /s", "format": ",.0f"},
         {"field": "lost", "title": "lost", "format": ","},
         {"field": "marked", "title": "regressions"},
     ]
+    colour = {
+        "field": "verdict",
+        "scale": {"domain": list(_VERDICTS), "range": list(_VERDICTS.values())},
+        "legend": _LEGEND,
+        "title": None,
+    }
     marked = {"filter": "datum.marked !== ''"}
-    layers: list[Spec] = [
-        {"mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2, "opacity": 0.7}, "encoding": {"x": x, "y": y}},
+    latencies: list[Spec] = [
+        {"mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2, "opacity": 0.5}, "encoding": {"x": x, "y": y}},
         {
-            "mark": {"type": "circle", "color": BLUE, "size": 45, "opacity": 1},
-            "encoding": {"x": x, "y": y, "tooltip": told},
+            "mark": {"type": "circle", "size": 55, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": told},
         },
         {
             "transform": [marked],
-            "mark": {
-                "type": "point",
-                "shape": "triangle-down",
-                "filled": True,
-                "color": RED,
-                "size": 140,
-                "opacity": 1,
-            },
-            "encoding": {"x": x, "y": y, "tooltip": told},
+            "mark": {"type": "point", "shape": "triangle-down", "filled": True, "size": 140, "opacity": 1, "dy": -4},
+            "encoding": {"x": x, "y": y, "color": {"value": RED}, "tooltip": told},
         },
         {
             "transform": [marked],
@@ -135,8 +142,13 @@ def trend(rows: Rows) -> Spec:
         },
     ]
     if not any(row["marked"] for row in rows):
-        layers = layers[:2]
-    return chart("trend", 190, layers, data={"values": list(rows)})
+        latencies = latencies[:2]
+    if not any(row["lost"] for row in rows):
+        return chart("trend", 190, latencies, data={"values": list(rows)})
+    lost = {"field": "lost", "type": "quantitative", "title": "lost", "axis": {"orient": "right", "grid": False}}
+    bars = {"mark": {"type": "bar", "color": RED, "opacity": 0.35, "width": 8}, "encoding": {"x": x, "y": lost}}
+    layers: list[Spec] = [bars, {"layer": latencies}]
+    return chart("trend", 190, layers, data={"values": list(rows)}, resolve={"scale": {"y": "independent"}})
 
 
 def _colour(series: Sequence[str], colours: Sequence[str]) -> Spec:

@@ -16,6 +16,7 @@ from chaoskit.judge.consequence_words import in_words, staked
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report import exposed
 from chaoskit.report.following import in_order
+from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.words import (
     PHASE_WORDS,
     describe_machine,
@@ -316,6 +317,8 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines = [f"Verdict: {verdict.verdict}"]
     lines += [f"  {reason}" for reason in verdict.reasons]
     lines.append(f"  run folder: {one_line(str(folder))}")
+    if verdict.verdict != VALID and (since := since_last_valid(folder, program())) is not None:
+        lines += [f"  differs from when it was valid: {since.differs}", f"  to compare: {one_line(since.command)}"]
     if verdict.replayable:
         lines.append(f"  to repeat it: {replay_command(folder)}")
         lines.append(f"  to try another setting: {program()} run {one_line(shlex.quote(str(folder)))} --with KEY=VALUE")

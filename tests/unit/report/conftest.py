@@ -5,25 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from generated import generated
-
-from chaoskit.judge.judging import check_run
+from synthetic_runs import LONG, make_run
 
 pytest.importorskip("jinja2", reason="pip install 'chaoskit[report]'")
 pytest.importorskip("vl_convert", reason="pip install 'chaoskit[report]'")
-
-
-LONG = "a-scenario-with-a-rather-long-name-<b>"
-
-
-def make_run(store: Path, scenario: str, number: int = 0, **given: Any) -> Path:
-    """Make a synthetic run and judge it; `number` is its order in time."""
-    folder = store / scenario / f"20260101T0000{number:02}-aaaaaa"
-    generated(folder, **{"seed": number, **given})
-    check_run(folder)
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -40,28 +26,18 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def analysis(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The report of an analysis of a few runs, the last of which is worse."""
-    pytest.importorskip("pyspark", reason="pip install 'chaoskit[spark]'")
-    from spark_analysis import analyze, check  # noqa: PLC0415
-    from spark_analysis.page import page  # noqa: PLC0415
-    from spark_analysis.runs import open_run  # noqa: PLC0415
-    from spark_analysis.task import work  # noqa: PLC0415
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The analysis of a few runs, the last of which is worse, and has a report; without Spark."""
+    from chaoskit.report.run_page import write_report  # noqa: PLC0415 - it needs packages that may be missing
+    from spark_analysis.analyze import SparkAnalysis  # noqa: PLC0415
 
     store = tmp_path_factory.mktemp("store")
-    folders = [make_run(store, LONG, number, messages=20_000) for number in range(6)]
-    folders.append(make_run(store, LONG, 6, messages=20_000, inject={"stall": 2, "lost-message": 4}))
-    folders.append(make_run(store, "other", 7, messages=20_000))
-    folders.append(make_run(store, "other", 8, messages=20_000))
-    runs = [open_run(number, folder, recheck=False) for number, folder in enumerate(folders)]
-
-    def in_process(_: Any, tasks: Any, apply: Any, tell: Any) -> pa.Table:
-        assert apply is work
-        return pa.Table.from_batches([batch for task in tasks for batch in work(task)])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(check, "run_tasks", in_process)
-        patch.setattr(check, "task_rows", lambda _, rows: rows)
-        tables = analyze._tables(runs, check.survey(None, runs))  # type: ignore[arg-type]  # no Spark is needed
-    assert tables["trends"][6]["regressions"]
-    return page(tables, {"broken/1": "operations.parquet is missing"})
+    for number in range(6):
+        make_run(store, LONG, number, messages=20_000)
+    write_report(make_run(store, LONG, 6, messages=20_000, inject={"stall": 2, "lost-message": 4}))
+    make_run(store, "other", 7, messages=20_000)
+    make_run(store, "other", 8, messages=20_000)
+    (make_run(store, "broken", 9, messages=5_000) / "operations.parquet").write_bytes(b"PAR1")
+    return SparkAnalysis().analyze(
+        store, master=None, out=store / "analysis", recheck=False, settings=(), tell=lambda _: None
+    )

@@ -41,13 +41,12 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def pages(judged: Path, calm: Path, analysis: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def pages(judged: Path, calm: Path, analysed: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The addresses of reports."""
     folder = tmp_path_factory.mktemp("report")
-    (folder / "analysis.html").write_text(analysis, encoding="utf-8")
     paths = {name: write_report(run, folder / f"{name}.html") for name, run in {"run": judged, "calm": calm}.items()}
     paths["compared"] = write_compared(read_compared([judged, calm]), folder / "compared.html")
-    return {name: path.as_uri() for name, path in {**paths, "analysis": folder / "analysis.html"}.items()}
+    return {name: path.as_uri() for name, path in {**paths, "analysis": analysed.report}.items()}
 
 
 @pytest.fixture

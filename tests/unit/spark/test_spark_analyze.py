@@ -104,6 +104,11 @@ def test_a_store_becomes_tables_and_a_report_also_after_an_analysis_that_was_kil
     windows = pq.read_table(out / "fault_windows.parquet").to_pylist()
     assert {"before", "during", "after"} >= {row["phase"] for row in windows} != set()
     assert sum(row["count"] for row in pq.read_table(out / "lost_ages.parquet").to_pylist()) == 3
+    alone = analyze(store, "--out", str(tmp_path / "alone"))
+    assert "without Spark" in alone.stderr
+    assert not (tmp_path / "alone" / "spark.log").exists()
+    for name in (path.name for path in out.glob("*.parquet")):
+        assert pq.read_table(tmp_path / "alone" / name).equals(pq.read_table(out / name)), name
     page = (out / "report.html").read_text()
     assert "Cost and durability of each configuration" in page
     assert "Skipped runs" in page

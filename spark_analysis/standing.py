@@ -1,0 +1,68 @@
+"""How each scenario that ran several times stands: its last verdict, since when, and what differs from the last run
+that was valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chaoskit.judge.verdict import VALID
+from chaoskit.report.compared import sorted_differences
+
+_DIFFERENCES_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a scenario stands.
+
+    Attributes:
+        scenario: its name.
+        runs: rows of trends, oldest first.
+        first_bad: of a scenario whose last run is not valid, the first run after the last valid one; else None.
+        last_good: the last valid run; None if there is none.
+        differs: what differs between these two runs, in words; empty if nothing of their scenarios does.
+    """
+
+    scenario: str
+    runs: Sequence[Mapping[str, Any]]
+    first_bad: Mapping[str, Any] | None
+    last_good: Mapping[str, Any] | None
+    differs: Sequence[str]
+
+    @property
+    def latest(self) -> Mapping[str, Any]:
+        """The last run."""
+        return self.runs[-1]
+
+    @property
+    def bad_runs(self) -> int:
+        """How many runs there are from the first bad one on."""
+        return 0 if self.first_bad is None else len(self.runs) - list(self.runs).index(self.first_bad)
+
+
+def standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]) -> list[Standing]:
+    """Return how scenarios stand that ran several times: those whose last run is not valid first.
+
+    Args:
+        trends: rows of trends, by scenario and time.
+        scenarios: the resolved scenario of each run.
+    """
+    known = list(_standings(trends, scenarios))
+    return sorted(known, key=lambda standing: (standing.first_bad is None, standing.scenario))
+
+
+def _standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]) -> Iterator[Standing]:
+    for name in dict.fromkeys(row["scenario"] for row in trends):
+        runs = [row for row in trends if row["scenario"] == name]
+        if len(runs) < 2:
+            continue
+        good = [index for index, row in enumerate(runs) if row["verdict"] == VALID]
+        last_good = runs[good[-1]] if good else None
+        first_bad = runs[good[-1] + 1 if good else 0] if runs[-1]["verdict"] != VALID else None
+        differs = []
+        if first_bad is not None and last_good is not None:
+            pair = [scenarios[row["run"]] for row in (last_good, first_bad)]
+            differs = sorted_differences(*pair)[:_DIFFERENCES_SHOWN]
+        yield Standing(name, runs, first_bad, last_good, differs)
