@@ -123,6 +123,15 @@ def bands(faults: Rows, domain: Sequence[float], *, labels: bool) -> list[Spec]:
     return layers
 
 
+def area(rows: Rows, colour: str, x: Spec, y: Spec, tooltip: Sequence[Spec]) -> list[Spec]:
+    """Return a filled area over time: rows with `t` and `rate`; nothing without rows."""
+    if not rows:
+        return []
+    mark = {"type": "area", "color": colour, "opacity": 0.75, "interpolate": "step-after", "clip": True}
+    encoding = {"x": x, "y": {**y, "field": "rate"}, "tooltip": list(tooltip)}
+    return [{"data": {"values": list(rows)}, "mark": mark, "encoding": encoding}]
+
+
 def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tooltip: Sequence[Spec]) -> list[Spec]:
     """Return lines over time, with a rule under the pointer that shows their values.
 

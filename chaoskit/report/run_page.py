@@ -32,6 +32,8 @@ REPORT = "report.html"
 _LABELS_MAX = 8
 _GONE = "no send acknowledged"
 _QUICK_OPERATIONS = 1_000_000
+_USUAL = 0.9
+"""So many of the bins have a usual rate, at most."""
 
 
 def run_page(folder: Path) -> str:
@@ -52,7 +54,8 @@ def run_page(folder: Path) -> str:
     instants = [at_ns or 0 for fault in faults for at_ns in (fault.start_ns, fault.healed_ns)]
     load = load_of(folder)
     series = series_of(history, Timing(load, faults_of(faults)), max(instants, default=0))
-    findings = read_findings(folder)
+    anomalies, domain = anomalies_of(read_findings(folder), series.axis), _domain(series.axis)
+    bands = _faults(faults, series)
     return render(
         "run.html.j2",
         title=verdict["run"],
@@ -68,14 +71,9 @@ def run_page(folder: Path) -> str:
             for each in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
-        figures=_figures(
-            series,
-            _faults(faults, series),
-            anomalies_of(findings, series.axis),
-            history.placements,
-            readers_of(history, load.end_ns),
-        )
-        + exposed.figures(_course(folder), _domain(series.axis)),
+        strip=_strip(series, bands, anomalies, domain),
+        figures=_figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))
+        + exposed.figures(_course(folder), domain),
         exposure=exposed.in_words(verdict["exposure"]) if "exposure" in verdict else [],
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
@@ -180,7 +178,6 @@ def _figures(
     end_to_end = "End-to-end latency, from when a message was due to its receipt"
     figures = [
         ("send", send, _latency(series.send, faults, domain)),
-        ("throughput", "Throughput", _throughput(series, faults, domain)),
         ("events", "Faults, unavailability and anomalies", _events(series, faults, anomalies, domain)),
         ("membership", membership.TITLE, membership.lanes(membership.spans(placements, domain), domain)),
         ("readers", membership.READERS_TITLE, membership.lanes(membership.reader_spans(readers, domain), domain)),
@@ -209,11 +206,44 @@ def _latency(rows: list[dict[str, float]], faults: list[dict[str, Any]], domain:
     return charts.chart("latency", 230, [*charts.bands(faults, domain, labels=True), *lines])
 
 
-def _throughput(series: Series, faults: list[dict[str, Any]], domain: list[float]) -> charts.Spec:
+def _strip(
+    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], domain: list[float]
+) -> dict[str, Any]:
+    """Return what one looks at first: faults, what was due and acknowledged, and what of that was lost."""
     rates = {"due": ("sends due", charts.GREY), "acked": ("acknowledged", charts.GREEN)}
     told = charts.told(t="at s", due="due /s", acked="acknowledged /s")
-    lines = charts.lines(series.throughput, rates, charts.time_x(domain), charts.value_y("messages/s"), told)
-    return charts.chart("throughput", 170, [*charts.bands(faults, domain, labels=False), *lines])
+    x, y = charts.time_x(domain), charts.value_y("messages/s")
+    y["scale"] = {**y["scale"], "nice": False, "domainMax": _without_bursts(series.throughput)}
+    lines = charts.lines(series.throughput, rates, x, y, told)
+    lost = charts.area(_lost_rates(anomalies, series.axis), charts.RED, x, y, charts.told(t="at s", rate="lost /s"))
+    spec = charts.chart("throughput", 130, [*charts.bands(faults, domain, labels=True), *lost, *lines])
+    title = (
+        "What was sent, acknowledged and, in red, lost, by when it was acknowledged; faults are shaded, bursts cut off"
+    )
+    return {"id": "throughput", "title": title, "spec": spec}
+
+
+def _without_bursts(rates: list[dict[str, float]]) -> float:
+    """Return the highest rate that a chart shows: what waited under a fault may be acknowledged in one burst, which
+    would make all else flat."""
+    known = sorted(max(row["due"], row["acked"]) for row in rates)
+    usual = known[int(len(known) * _USUAL)] if known else 0.0
+    return max(min(known[-1:] or [0.0], [2 * usual])[0], 1.0)
+
+
+def _lost_rates(anomalies: list[dict[str, Any]], axis: Axis) -> list[dict[str, float]]:
+    """Return the messages that are gone per second, by bin, with empty bins around them; one that is found under
+    several anomalies of loss counts once."""
+    names = {kind: installed.gone(kind) for kind in (Gone.LOST, Gone.VANISHED, Gone.EXPIRED, Gone.DROPPED)}
+    counts: dict[float, dict[Gone, int]] = {}
+    for row in anomalies:
+        for kind in (kind for kind, known in names.items() if row["name"] in known):
+            of_bin = counts.setdefault(row["t"], {})
+            of_bin[kind] = max(of_bin.get(kind, 0), row["n"])
+    if not counts:
+        return []
+    per_second = 1e9 / axis.bin_ns
+    return [{"t": t, "rate": sum(counts.get(t, {}).values()) * per_second} for t in axis.seconds()]
 
 
 def _events(
