@@ -18,6 +18,8 @@ from chaoskit.contract.part import Part
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
+_OPERATION_S = 30
+"""A client that is told to hang ends its operation first, which may wait for an answer."""
 _WATCH = 'read -r _; kill -CONT "$@"'
 """The client continues when its pipe is closed, by the harness or because the harness dies."""
 
@@ -82,6 +84,41 @@ class ClientPause(Nemesis):
         for client in strike.clients:
             _await_stopped(client, False)
         return f"resumed: {strike.names}"
+
+
+class ClientHang(Nemesis):
+    """Has the client stand still between two operations, as one whose handler does not return: its process, and the
+    threads of its library, go on. Healing, or the harness's death, lets it go on."""
+
+    summary = "let clients stand still as if their handlers hung: heartbeats go on, nothing is polled, sent or settled"
+    family = "client"
+    does = Act.HANGS
+    hits = "clients"
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLIENT}
+
+    def inject(self, strike: Strike) -> None:
+        if ended := [client.name for client in strike.clients if not client.running()]:
+            raise NemesisError(f"not running: {', '.join(ended)}")
+        for client in strike.clients:
+            client.hang()
+
+    def verify(self, strike: Strike) -> str:
+        for client in strike.clients:
+            _await_hung(client, True)
+        told = [f"{client.name} (process {client.pid}, {_state(client.pid)})" for client in strike.clients]
+        return f"stands still between two operations: {', '.join(told)}"
+
+    def heal(self, strike: Strike) -> None:
+        for client in strike.clients:
+            client.go_on()
+
+    def verify_healed(self, strike: Strike) -> str:
+        for client in strike.clients:
+            _await_hung(client, False)
+        _refuse_dead(strike)
+        return f"going on: {strike.names}"
 
 
 class ClientHijack(Nemesis):
@@ -207,6 +244,17 @@ def _await_stopped(client: ClientProcess, stopped: bool) -> None:
             if time.monotonic() > deadline:
                 raise NemesisError(f"{client.name} should {'' if stopped else 'not '}be stopped; its state is {state}")
             time.sleep(_POLL_S)
+
+
+def _await_hung(client: ClientProcess, hung: bool) -> None:
+    deadline = time.monotonic() + _OPERATION_S
+    while client.hung() is not hung:
+        if not client.running():
+            raise NemesisError(f"{client.name} has ended")
+        if time.monotonic() > deadline:
+            word = "stood still" if hung else "went on"
+            raise NemesisError(f"{client.name} has not {word} within {_OPERATION_S} s: its operation did not end")
+        time.sleep(_POLL_S)
 
 
 def _state(pid: int) -> str:

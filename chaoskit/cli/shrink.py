@@ -61,8 +61,8 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
     if out is not None:
         stores.write_yaml(out, found.scenario)
     say(
-        f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}\n"
-        f"# failed in {found.failed} of {found.confirmed} confirming runs; {found.runs} runs in total\n{text}",
-        nl=False,
+        f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}",
+        f"# failed in {found.failed} of {found.confirmed} confirming runs; {found.runs} runs in total",
+        *text.splitlines(),
     )
     return 0 if found.failed else 2

@@ -13,7 +13,8 @@ class Act(Flag):
 
     `ENDS`: processes end without a shutdown. `VANISHES`: hosts are gone without a word, and the other ends of their
     connections do not know it. `STOPS`: processes shut down in order, and start again. `SILENCES`: for a
-    while targets do nothing and answer nobody. `SLOWS`: targets, or links, are late by an unknown time. `MOVES`:
+    while targets do nothing and answer nobody. `HANGS`: clients do nothing, but their libraries go on and keep their
+    connections. `SLOWS`: targets, or links, are late by an unknown time. `MOVES`:
     leaders or replicas move away from targets. `CUTS`: no packet passes between two sides. `BREAKS`: connections break.
     `DROPS`: some packets do not arrive, or arrive out of order: TCP repairs that, a datagram is gone. `DELAYS`: packets
     arrive later by a known time. `MESSAGES`: something happens to single messages of the system's protocol. `NONE`:
@@ -25,6 +26,7 @@ class Act(Flag):
     VANISHES = auto()
     STOPS = auto()
     SILENCES = auto()
+    HANGS = auto()
     SLOWS = auto()
     MOVES = auto()
     CUTS = auto()

@@ -88,6 +88,18 @@ class ClientProcess(Protocol):
         """Start the next incarnation, if none is running, and wait until it is connected and working."""
         ...
 
+    def hang(self) -> None:
+        """Have it stand still between two operations, while its library goes on, until `go_on`."""
+        ...
+
+    def go_on(self) -> None:
+        """Have it go on after `hang`."""
+        ...
+
+    def hung(self) -> bool:
+        """Return whether it stands still because of `hang`, as it said itself."""
+        ...
+
     @property
     def former(self) -> list[int]:
         """Process ids of earlier incarnations that are still running."""

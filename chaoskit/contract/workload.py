@@ -61,7 +61,8 @@ class Control(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the harness asked the client to stop, or has died."""
+        """Whether the harness asked the client to stop, or has died. Ask between two operations: while the client is
+        told to hang (fault `client-hang`), it does not return."""
         ...
 
     @property

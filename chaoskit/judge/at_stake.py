@@ -14,6 +14,7 @@ import numpy as np
 from chaoskit.base.latency import Ints
 from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import FOREVER, Damage, Effect
+from chaoskit.contract.recorded_disk import NEVER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
@@ -82,6 +83,8 @@ def _taken(
         stored = placements.holders(place, effect.start_ns, effect.start_ns) or hosts
         if effect.on_hosts and not effect.on_links and not targets & stored:
             continue
+        if not effect.on_hosts and not effect.on_links and (messages.gone_ns == NEVER).all():
+            continue  # a client takes nothing from a log; what it had open is told apart (`in_flight`)
         until_ns = FOREVER if effect.healed_ns is None else effect.healed_ns
         if effect.on_hosts and effect.acts & _AT_ONCE and stored <= targets:
             yield _fewest(messages, effect.start_ns, min(effect.done_ns or until_ns, until_ns))

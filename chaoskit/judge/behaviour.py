@@ -23,10 +23,13 @@ from chaoskit.judge.timing import QUIET, FaultTimes, Timing, around_ns
 
 Floats = npt.NDArray[np.float64]
 
-_POINTS = {"p50_ms": 50.0, "p99_ms": 99.0}
+_POINTS = {"p50_ms": 50.0, "p99_ms": 99.0, "max_ms": 100.0}
 _BEYOND = {"p50_ms": (2.0, 2.0), "p99_ms": (2.0, 10.0)}
 """A percentile is beyond its spread if the median of its bins is above the worst bin outside of faults, by a factor and
 then by so many milliseconds."""
+
+_WAITED_TIMES, _WAITED_MORE_MS = 3.0, 1000.0
+"""A message waited for its reader if it took so many times as long as any outside of faults, and so much more."""
 
 _MORE = 1.5
 """Sends that were not acknowledged are more than usual if their part is so many times as large."""
@@ -69,7 +72,8 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
     `not_acknowledged` is a number of sends, `stalled_ms` the longest time without an acknowledged send, `degraded_ms`
     for how long in all hardly any were acknowledged, `unheard_ms` the longest time in which a reader received nothing
     of what had been acknowledged. `send` and `end_to_end` have percentiles in ms, `acks_per_s` and
-    `arrived_per_s` (receives of what was due then) have rates: each as outside of faults and as under the fault.
+    `arrived_per_s` (receives of what was due then) have rates, `waited_ms` is the longest way to a reader, if only few
+    took so long: each as outside of faults and as under the fault.
 
     Args:
         counts: COUNTS of the run, with at least the edges of `Load.grid`.
@@ -115,6 +119,8 @@ def _of_fault(  # noqa: PLR0917 - what is known of one fault
     for name, series in (("send", bins.send), ("end_to_end", bins.end_to_end)):
         if slower := dict(_slower(series, held, quiet)):
             told[name] = slower
+    if not told.keys() & {"stalled_ms", "unheard_ms", "end_to_end"}:
+        told |= _waited(bins.end_to_end["max_ms"], held, quiet)
     return told | dict(_fewer(held, quiet, bins, timing.load.grid_ns))
 
 
@@ -132,6 +138,15 @@ def _fewer(held: Flags, quiet: Flags, bins: _Bins, grid_ns: int) -> Iterator[tup
     if usually.size and now.size and float(np.median(now)) < _ARRIVED * float(usually.min()):
         rates = (float(bins.arrived[some].mean()) * per_s for some in (quiet, held))
         yield "arrived_per_s", [round(rate, 1) for rate in rates]
+
+
+def _waited(longest: Floats, held: Flags, quiet: Flags) -> dict[str, list[float]]:
+    """Return how long the slowest message took to its reader, outside of faults and of those due under one, if nothing
+    but some few messages waited."""
+    usual, under = (float(np.nanmax(longest[some], initial=0.0)) for some in (quiet, held))
+    if under <= _WAITED_TIMES * usual + _WAITED_MORE_MS:
+        return {}
+    return {"waited_ms": [round(usual, 3), round(under, 3)]}
 
 
 def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tuple[str, list[float]]]:

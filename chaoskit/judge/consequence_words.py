@@ -58,6 +58,7 @@ _FIGURES = {
     "unheard_ms": "a reader received nothing for {:,.0f} ms",
     "acks_per_s": "acknowledged sends {:,.0f}/s to {:,.0f}/s",
     "degraded_ms": "hardly any send was acknowledged for {:,.0f} ms in all",
+    "waited_ms": "messages took up to {1:,.0f} ms to a reader, and up to {0:,.0f} ms outside of faults",
     "arrived_per_s": "receives {:,.0f}/s to {:,.0f}/s of what was sent then",
 }
 """What clients experienced, in words, by key of verdict.json."""

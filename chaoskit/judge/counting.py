@@ -197,7 +197,7 @@ def grouped(observations: pa.Table, operations: Operations, model: DataModel) ->
     groups, whose numbers follow those of the clients. Of a topic that keeps nothing each client is a reader, unless it
     shares its subscription."""
     readers = np.arange(int(operations.client.max(initial=-1)) + 1)
-    kinds = ("assigned", "subscribed") if model.keeps else (SHARED,)
+    kinds = ("assigned", "subscribed", "committed") if model.keeps else (SHARED,)
     shared = np.flatnonzero(np.logical_or.reduce([is_word(observations["kind"], kind) for kind in kinds]))
     names = (
         observations["name"].take(pa.array(shared)).cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()

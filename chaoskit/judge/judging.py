@@ -28,31 +28,31 @@ from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
-from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.at_stake import at_stake, nothing_at_stake
+from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
-from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.exposure import recorded_exposure
+from chaoskit.judge.fault_rows import fault_rows
 from chaoskit.judge.final_read import final_read
 from chaoskit.judge.headline import missing_of
 from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
+from chaoskit.judge.in_flight import nothing_open
 from chaoskit.judge.lateness import after_the_load, other_incidents
-from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
+from chaoskit.judge.machine import machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure, not_made
 from chaoskit.judge.missing import doubts_of_record, require_messages
 from chaoskit.judge.models import unguarded
-from chaoskit.judge.readers import readers_of
 from chaoskit.judge.replays import not_replayed
 from chaoskit.judge.several import Several, digest_of, sure_of
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
+from chaoskit.judge.unrecorded import unrecorded
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 from chaoskit.judge.windows import faced, paused
 
@@ -158,8 +158,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
 ) -> Verdict:
     liveness, anomalies = subject.liveness, _anomalies(subject, history, explained, counts)
     seconds = seconds_of(folder)
-    stakes = {} if digested(folder) else at_stake(history, subject, placements, _explained_by(anomalies))
-    faults = tuple(_faults(subject, seconds, history, placements, explained, load, stakes))
+    faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, _explained_by(anomalies)))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = final_read(subject, history)
     counted = load["counts"]
@@ -169,6 +168,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         *after_the_load(faults, load["end_ns"] / 1e6),
         *other_incidents(history.recorded_faults, subject.late_starts(history.recorded_faults)),
         *nothing_at_stake(faults),
+        *nothing_open(faults, subject.plan.declared if subject.plan else None, subject.expect),
     )
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
@@ -247,53 +247,6 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
     return {**latency, "end_to_end": {**latency["end_to_end"], "uncertainty_ms": apart_ns(history.drivers) / 1e6}}
 
 
-def _faults(  # noqa: PLR0917 - see `judge`
-    subject: Subject,
-    seconds: Sequence[Second],
-    history: History,
-    placements: Placements,
-    explained: Explained,
-    load: Mapping[str, Any],
-    stakes: Mapping[int, int],
-) -> Iterator[dict[str, Any]]:
-    """Yield the faults as in verdict.json."""
-    recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
-    read = readers_of(history, load["end_ns"]) if recorded else ()
-    of_readers = [changed for each in read for changed in each.changes()]
-    late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
-    late_starts = subject.late_starts(recorded)
-    consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
-    for fault, times, (changed, doubts), its_late in zip(
-        recorded, load["availability"]["by_fault"], consequent, late, strict=True
-    ):
-        yield {
-            **_fault(fault, times),
-            "consequence": changed,
-            "consequence_doubts": doubts,
-            "at_stake": stakes.get(fault.number),
-            "late_ms": _milliseconds(late_starts.get(fault.number)),
-            "stayed_in_sync": stayed(fault, placements, answered),
-            "machine_late_ms": its_late,
-            "expected": subject.expected_of(fault),
-        }
-
-
-def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a fault as in verdict.json."""
-    return {
-        "kind": fault.kind,
-        "targets": list(fault.targets),
-        "effective": fault.effective_ns is not None,
-        "healed": fault.healed_ns is not None,
-        "at_ms": _milliseconds(fault.start_ns),
-        "effective_ms": _milliseconds(fault.effective_ns),
-        "undone_at_ms": _milliseconds(fault.heal_ns),
-        "healed_at_ms": _milliseconds(fault.healed_ns),
-        "evidence": fault.evidence,
-        **times,
-    }
-
-
 def _counted(findings: pa.Table, messages: Ints | None) -> dict[str, int]:
     """Return how many messages findings are about, by anomaly."""
     names = findings["anomaly"].combine_chunks()
@@ -301,10 +254,6 @@ def _counted(findings: pa.Table, messages: Ints | None) -> dict[str, int]:
     return {
         name: int(count) for name, count in zip(names.dictionary.to_pylist(), counts.tolist(), strict=True) if count
     }
-
-
-def _milliseconds(at_ns: int | None) -> float | None:
-    return None if at_ns is None else round(at_ns / 1e6, 1)
 
 
 def _commonest_error(operations: pa.Table) -> str:
@@ -341,6 +290,7 @@ def _found(  # noqa: PLR0917 - see `judge`
         tuple(examples(rows, history.operations, subject.describe)),
         told,
         doubt,
+        unrecorded(anomaly, history) if not count and name in subject.expect else "",
         *missing_of(name, rows, history.operations),
     )
 

@@ -43,6 +43,7 @@ class Found:
         causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
             (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
         doubt: what could not be decided, if it proves nothing; see `chaoskit.contract.anomaly.Anomaly`.
+        unrecorded: why nothing could be found of what was expected; empty if it could.
         messages: number of messages of the load that the findings are about; None: as many as there are findings.
         probes: number of findings about messages that the final read sent.
     """
@@ -55,6 +56,7 @@ class Found:
     examples: tuple[Mapping[str, Any], ...] = ()
     causes: tuple[Mapping[str, Any], ...] = ()
     doubt: str = ""
+    unrecorded: str = ""
     messages: int | None = None
     probes: int = 0
 
@@ -281,6 +283,7 @@ def decide(
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
     doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
+    doubts += [f"{name} was expected, but {each.unrecorded}" for name, each in anomalies.items() if each.unrecorded]
     doubts += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.unknown]
     if acked == 0:
         told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""

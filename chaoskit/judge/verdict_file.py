@@ -86,6 +86,7 @@ class ConsequenceTold(TypedDict):
     degraded_ms: NotRequired[float]
     unheard_ms: NotRequired[float]
     arrived_per_s: NotRequired[tuple[float, float]]
+    waited_ms: NotRequired[tuple[float, float]]
     send: NotRequired[dict[str, tuple[float, float]]]
     end_to_end: NotRequired[dict[str, tuple[float, float]]]
 
@@ -106,6 +107,9 @@ class FaultTold(TypedDict):
     consequence: NotRequired[ConsequenceTold | None]
     consequence_doubts: NotRequired[list[str]]
     at_stake: NotRequired[int | None]
+    sends_in_flight: NotRequired[int]
+    transactions_open: NotRequired[int]
+    partitions_owned: NotRequired[int]
     late_ms: NotRequired[float | None]
     effective_ms: NotRequired[float | None]
     stayed_in_sync: NotRequired[list[str]]

@@ -13,8 +13,6 @@ from chaoskit.load.replay import Replay
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
 
-_COMMIT_NS = 1_000_000_000
-
 
 def consume(job: Job[GroupedOptions]) -> None:
     """Read until stopped."""
@@ -45,7 +43,7 @@ def consume(job: Job[GroupedOptions]) -> None:
             continue
         if told:
             job.control.result(reader.told())
-        if now - committed_ns > _COMMIT_NS:
+        if now - committed_ns > options.commit_every:
             reader.commit()
             committed_ns = now
     reader.close()

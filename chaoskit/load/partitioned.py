@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.base.quantities import Duration
+from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions
 
@@ -97,11 +97,13 @@ class GroupedOptions(PartitionedOptions):
     Attributes:
         consumption: `assigned` partitions, or as members of one `group`.
         groups: number of groups, which share the consumers evenly; each group receives everything.
+        commit_every: how often the members of a group commit.
         replay: have consumers read again.
     """
 
     consumption: Literal["assigned", "group"] = "assigned"
     groups: int = Field(default=1, ge=1, lt=2**20)
+    commit_every: Annotated[Duration, Field(gt=0)] = SECOND
     replay: ReplayOptions | None = None
 
     @model_validator(mode="after")
@@ -117,4 +119,6 @@ class GroupedOptions(PartitionedOptions):
                 raise ValueError(f"consumption: group requires consumers; set consumers: {self.groups} or more")
         elif self.groups > 1:
             raise ValueError("groups requires consumption: group")
+        elif self.commit_every != SECOND:
+            raise ValueError("commit_every requires consumption: group")
         return self

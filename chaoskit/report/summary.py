@@ -68,6 +68,8 @@ def describe_anomaly(name: str, anomaly: Found, *, complete: bool = True) -> lis
 
 
 def _met(anomaly: Found, complete: bool) -> str:
+    if anomaly.unrecorded:
+        return f"but {anomaly.unrecorded}"
     if not anomaly.allowed:
         return "NOT as expected"
     return "as expected" if complete else "but the final read is incomplete"

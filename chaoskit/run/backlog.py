@@ -10,7 +10,7 @@ from chaoskit.contract.event import PhaseBegun, Watcher
 from chaoskit.contract.traits import Backlog
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.judge.recovery import BuiltBacklog
-from chaoskit.run.fleet import Client
+from chaoskit.run.client import Client
 
 
 class Backlogging:

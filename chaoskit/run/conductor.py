@@ -29,6 +29,7 @@ from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull, room_in
 from chaoskit.run.ground import Ground
+from chaoskit.run.held import Due
 from chaoskit.run.occupancy import Claim, Occupancy, claim_of
 from chaoskit.run.targeting import Targeting
 from chaoskit.run.triggering import Triggers
@@ -56,6 +57,7 @@ class Conductor:
     Attributes:
         problems: what went wrong, as sentences.
         active: the active faults, such as `kill on n1`, by number.
+        due: those that are due, and have neither taken effect nor failed to.
         dropped: number of faults that never had their turn before the load ended.
         missed: why the run lacks faults that it should have had, as sentences.
         doubts: why faults that took effect and healed may have shown little, as sentences.
@@ -96,7 +98,6 @@ class Conductor:
         self._targeting = Targeting(plan, service, lab, in_system, self._stop)
         self._occupancy = Occupancy(list(self._targeting.nodes))
         self._threads: list[threading.Thread] = []
-        self._due: dict[int, str] = {}
         self._limited: Counter[str] = Counter()
         self.all_healed = True
         self.full: HistoryFull | None = None
@@ -105,6 +106,7 @@ class Conductor:
         self.problems: list[str] = []
         self.doubts: list[str] = []
         self.active: dict[int, str] = {}
+        self.due = Due()
 
     def start(self, load_start_ns: int) -> None:
         """Start the timeline; its times are relative to the start of the load."""
@@ -112,12 +114,6 @@ class Conductor:
             thread = threading.Thread(target=self._run, args=(index, fault, load_start_ns), daemon=True)
             thread.start()
             self._threads.append(thread)
-
-    @property
-    def due(self) -> tuple[str, ...]:
-        """The kinds of the faults that are due, and have neither taken effect nor failed to."""
-        with self._lock:
-            return tuple(self._due.values())
 
     def load_is_over(self) -> None:
         """Drop the faults that are still waiting for their turn; active faults run to their end."""
@@ -148,11 +144,11 @@ class Conductor:
             if fault.trigger is not None and not self._triggered(record, fault):
                 self._drop(index, fault)
                 return
-            with self._lock:
-                self._due[index] = fault.kind
+            self.due.add(index, fault.kind)
             kind = nemesis(fault.kind)
             claim = claim_of(index, fault.kind, kind, kind.parameters.model_validate(fault.parameters))
             if targets := self._claim(claim, fault):
+                self.due.begin(index)
                 self._perform(record, kind, fault, targets, load_start_ns)
             else:
                 self._drop(index, fault)
@@ -160,17 +156,12 @@ class Conductor:
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             self._note(record, f"no effect: {_words(error)}")
         finally:
-            self._done(index)
+            self.due.remove(index)
             self._occupancy.release(index)
         try:
             self._log.record(record.row())
         except HistoryFull as error:
             self._end(error)
-
-    def _done(self, index: int) -> None:
-        """Note that a fault took effect, or never will."""
-        with self._lock:
-            self._due.pop(index, None)
 
     def _triggered(self, record: Fault, fault: PlannedFault) -> bool:
         """Wait for what a fault waits for; return whether it came true."""
@@ -234,7 +225,7 @@ class Conductor:
         self._changed()
         evidence = ground.stand(lambda: strike.hosts, partial(_made, kind, strike), partial(_remade, kind, strike))
         record.effective_ns = self._now()
-        self._done(record.number)
+        self.due.remove(record.number)
         if strike.hosts:
             record.targets = tuple(host.name for host in kind.struck(strike))
         record.damaged = tuple((self._in_history(topic), number) for topic, number in strike.damaged)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from chaoskit.run.fleet import Client
+from chaoskit.run.client import Client
 
 _TICK_S = 0.2
 

@@ -29,11 +29,12 @@ from chaoskit.history.format.origin import read_run_id
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
+from chaoskit.run.client import Client
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
-from chaoskit.run.fleet import Client, Fleet
+from chaoskit.run.fleet import Fleet
 from chaoskit.run.groups import ClientGroup, await_probes
 from chaoskit.run.held import Held
 from chaoskit.run.interruption import INTERRUPTED, Interruption
@@ -251,7 +252,7 @@ class Trial:
             When it was due, or when it had to end before; and for how long it was held open for faults that were due.
         """
         due_ns = start_ns + self._plan.scenario.workload.duration
-        held = Held(conductor, self._watcher)
+        held = Held(conductor.due, self._watcher)
         with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
             while held.goes_on(due_ns + backlog.lasted_ns()) and not self._interrupted.wait(_TICK_S):
                 elapsed_s = (time.monotonic_ns() - start_ns) / 1e9

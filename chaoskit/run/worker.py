@@ -2,8 +2,8 @@
 
 The harness starts it with the path of its order (JSON) and exchanges JSON lines with it: the worker
 reports `ready`, receives the start time, and reports progress and, if it is an auditor, its result. A
-consumer may be told to `pause` and to `resume`. A worker exits when it receives `stop`, or when its
-standard input closes because the harness has died.
+consumer may be told to `pause` and to `resume`, each client to `hang` and to go `on`, which it confirms. A worker exits
+when it receives `stop`, or when its standard input closes because the harness has died.
 
 On a driver the path is `-`: the order is the first line, with the environment variables of its secrets, which
 so are never on the driver's disk.
@@ -30,6 +30,7 @@ from chaoskit.history.recording.wal import WalWriter
 
 ON_DRIVER = "-"
 PAUSE, RESUME = b"pause\n", b"resume\n"
+HANG, GO_ON = b"hang\n", b"on\n"
 _MEANWHILE_S = 0.2
 
 
@@ -41,11 +42,21 @@ class HarnessLink:
     """
 
     def __init__(self, messages: TextIO = sys.stdout) -> None:
-        self.stopping = False
         self.paused = False
+        self._stopping = False
+        self._going = threading.Event()
+        self._going.set()
         # Unbuffered: a thread blocked in a buffered read would hold its lock when the interpreter exits.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
         self._messages = messages
+
+    @property
+    def stopping(self) -> bool:
+        if not self._going.is_set():
+            self._say(hung=True)
+            self._going.wait()
+            self._say(hung=False)
+        return self._stopping
 
     def order(self, path: str) -> dict[str, Any]:
         """Return the order of this worker."""
@@ -64,7 +75,7 @@ class HarnessLink:
         if line.startswith("start"):
             start_ns = int(line.split()[1])
         else:
-            self.stopping = True
+            self._stopping = True
         threading.Thread(target=self._await_stop, daemon=True).start()
         return start_ns
 
@@ -75,16 +86,22 @@ class HarnessLink:
         self._say(result=dict(result))
 
     def _await_stop(self) -> None:
-        while (order := self._orders.readline()) in (PAUSE, RESUME):
-            self.paused = order == PAUSE
-        self.stopping = True
+        while (order := self._orders.readline()) in (PAUSE, RESUME, HANG, GO_ON):
+            if order == HANG:
+                self._going.clear()
+            elif order == GO_ON:
+                self._going.set()
+            else:
+                self.paused = order == PAUSE
+        self._stopping = True
+        self._going.set()
 
     def _say(self, **message: Any) -> None:
         try:
             self._messages.write(json.dumps(message) + "\n")
             self._messages.flush()
         except BrokenPipeError:
-            self.stopping = True
+            self._stopping = True
 
 
 def main(order_path: str) -> None:

@@ -110,7 +110,7 @@ def test_what_a_killed_harness_left_on_drivers_is_fetched(theirs: Theirs, tmp_pa
     unread = subprocess.run([*command, "heal"], capture_output=True, text=True, check=False)
     theirs.machines.ssh("d1", mode.format("600"))
     healed = subprocess.run([*command, "heal"], capture_output=True, text=True, check=False)
-    after = subprocess.run([*command, "check", str(folder)], capture_output=True, text=True, check=False)
+    after = subprocess.run([*command, "check", "--details", str(folder)], capture_output=True, text=True, check=False)
 
     assert "is still there: `chaoskit heal` fetches it" in before.stderr
     assert "producer-0-0.wal: Cannot open: Permission denied" in unread.stderr, "what is not copied is not removed"

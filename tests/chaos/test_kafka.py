@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.errors import RunFailed
-from chaoskit.run.fleet import Client
+from chaoskit.run.client import Client
 
 pytestmark = pytest.mark.chaos
 

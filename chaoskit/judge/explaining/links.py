@@ -23,8 +23,6 @@ NOTICED_NS = 100 * MILLISECOND
 every 500 ms or less often, and miss several of them before they give anybody up."""
 
 _CLIENTS = (Party.PRODUCER, Party.CONSUMER)
-_ON_PARTIES = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES
-_OF_LINKS = Act.CUTS | Act.BREAKS | Act.DROPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,21 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from trial import BUSY_S, fault, strike_of
+from trial import BUSY_S, fault, sooner_or_later, strike_of
 
 from chaoskit.contract.nemesis import NemesisError
-from nemeses.clients import ClientCrash, ClientDisconnect, ClientHijack, ClientPause
+from chaoskit.contract.workload import Task
+from chaoskit.run.client import Client, Worker
+from nemeses import clients as faults_of_clients
+from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientPause
 
 _SILENCE_S = 0.3
 
@@ -267,3 +272,93 @@ def _ticks(connection: socket.socket) -> bool:
 def _own_end(client: TickingClient) -> str:
     address, port = client.connection.getpeername()
     return f"{address}:{port}"
+
+
+_LOOPING = """
+import contextlib, socket, sys, threading, time
+from chaoskit.run.worker import HarnessLink, _apart
+
+link = HarnessLink(_apart())
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+    def beat():
+        with contextlib.suppress(OSError):
+            while connection.send(b"heartbeat "):
+                time.sleep(0.01)
+
+    threading.Thread(target=beat, daemon=True).start()
+    link.wait_start()
+    with contextlib.suppress(OSError):
+        while not link.stopping and connection.send(b"work "):
+            time.sleep(float(sys.argv[2]))
+"""
+
+
+@contextmanager
+def _looping(tmp_path: Path, every_s: float = 0.01) -> Iterator[tuple[Client, socket.socket]]:
+    """A worker, as the harness starts it, that works in its loop while a thread of its own sends heartbeats."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(BUSY_S)
+
+        def start(task: Task) -> Worker:
+            command = [sys.executable, "-c", _LOOPING, str(server.getsockname()[1]), str(every_s)]
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            worker = Worker(task, process, tmp_path / "log")
+            worker.log.touch()
+            worker.listener = threading.Thread(target=worker.listen)
+            worker.listener.start()
+            return worker
+
+        client = Client(Task("consumer", 0), start)
+        connection = server.accept()[0]
+        client.await_ready(time.monotonic() + BUSY_S)
+        client.worker.start_at(time.monotonic_ns())
+        try:
+            with connection:
+                assert sooner_or_later(lambda: b"work" in connection.recv(65536))
+                yield client, connection
+        finally:
+            client.stop()
+            client.join(time.monotonic() + BUSY_S)
+
+
+def _heard(connection: socket.socket, s: float = _SILENCE_S) -> bytes:
+    """Return what arrives in a while, without what had arrived before."""
+    connection.setblocking(False)
+    with suppress(BlockingIOError):
+        while connection.recv(65536):
+            pass
+    time.sleep(s)
+    return connection.recv(65536)
+
+
+def test_a_client_that_hangs_works_no_more_while_its_library_goes_on(tmp_path: Path) -> None:
+    with _looping(tmp_path) as (client, connection):
+        with fault(ClientHang(), [client], None) as evidence:
+            assert evidence.startswith(f"stands still between two operations: consumer-0 (process {client.pid}, ")
+            heard = _heard(connection)
+            assert b"work" not in heard
+            assert b"heartbeat" in heard
+        assert sooner_or_later(lambda: b"work" in _heard(connection))
+
+
+def test_a_client_whose_operation_does_not_end_is_not_proved_to_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults_of_clients, "_OPERATION_S", 0.2)
+    with _looping(tmp_path, every_s=600) as (client, _):
+        strike = strike_of(ClientHang(), [client], None)
+        ClientHang().inject(strike)
+        with pytest.raises(NemesisError, match=r"has not stood still within 0\.2 s: its operation did not end"):
+            ClientHang().verify(strike)
+        client.crash()
+        with pytest.raises(NemesisError, match="consumer-0 has ended"):
+            ClientHang().verify(strike)
+
+
+def test_a_client_that_hangs_ends_with_the_harness(tmp_path: Path) -> None:
+    with _looping(tmp_path) as (client, _):
+        strike = strike_of(ClientHang(), [client], None)
+        ClientHang().inject(strike)
+        ClientHang().verify(strike)
+        client.worker.tell_no_more()
+        assert client.worker.process.wait(BUSY_S) == 0

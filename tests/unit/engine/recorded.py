@@ -46,7 +46,15 @@ def recorded(
                 poll = log.invoke(log.name("poll"), at)
                 if given.get("group"):
                     group = given["group"] if isinstance(given["group"], str) else given["group"][client]
-                    log.observed(poll, KINDS.index("assigned"), topic, sends[value][0], log.name(group), 0, 0)
+                    log.observed(
+                        poll,
+                        KINDS.index(given.get("member", "assigned")),
+                        topic,
+                        sends[value][0],
+                        log.name(group),
+                        0,
+                        0,
+                    )
                 log.received(poll, topic, sends[value][0], 0, value, value, due, due, at, 0)
                 log.complete(poll, at, OK)
     compact(folder)

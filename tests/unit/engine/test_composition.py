@@ -146,11 +146,11 @@ def test_a_fault_is_due_until_it_has_taken_effect(tmp_path: Any) -> None:
     stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", **kill}, {"at": "1ms", **kill}])
 
     stage.begin()
-    stage.wait(lambda: stage.conductor.due == ("kill",))
+    stage.wait(lambda: stage.conductor.due.kinds == ("kill",))
     stage.conductor.load_is_over()
     stage.end()
 
-    assert stage.conductor.due == ()
+    assert stage.conductor.due.kinds == ()
 
 
 def test_a_dropped_fault_that_repeats_a_recorded_one_is_missed(tmp_path: Any) -> None:

@@ -21,8 +21,9 @@ from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recorder import Progress
+from chaoskit.run.client import Client, Worker
 from chaoskit.run.crew import Crew
-from chaoskit.run.fleet import Client, Fleet, Worker
+from chaoskit.run.fleet import Fleet
 from chaoskit.run.seats import Seats
 
 _THIRD_PARTY = """

@@ -10,24 +10,30 @@ import pytest
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.event import LoadHeld
-from chaoskit.run.held import Held
+from chaoskit.run.held import Due, Held
 
 
 @pytest.mark.parametrize(
-    ("late_s", "due", "goes_on", "held"),
+    ("late_s", "faults", "goes_on", "held"),
     [
-        (-5, (), True, False),
-        (-5, ("kill",), True, False),
-        (1, (), False, False),
-        (1, ("kill",), True, True),
-        (29, ("kill",), True, True),
-        (31, ("kill",), False, False),
+        (-5, {}, True, False),
+        (-5, {"kill": False}, True, False),
+        (1, {}, False, False),
+        (1, {"kill": False}, True, True),
+        (29, {"kill": False}, True, True),
+        (31, {"kill": False}, False, False),
+        (119, {"kill": True}, True, True),  # it has begun, and takes effect step by step
+        (121, {"kill": True}, False, False),
     ],
 )
-def test_how_long_a_load_goes_on(late_s: float, due: tuple[str, ...], goes_on: bool, held: bool) -> None:
+def test_how_long_a_load_goes_on(late_s: float, faults: dict[str, bool], goes_on: bool, held: bool) -> None:
     events: list[Any] = []
-    faults: Any = SimpleNamespace(due=due)
-    load = Held(faults, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
+    due = Due()
+    for number, (kind, begun) in enumerate(faults.items()):
+        due.add(number, kind)
+        if begun:
+            due.begin(number)
+    load = Held(due, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
     end_ns = time.monotonic_ns() - int(late_s * SECOND)
 
     assert load.goes_on(end_ns) is goes_on
@@ -36,14 +42,15 @@ def test_how_long_a_load_goes_on(late_s: float, due: tuple[str, ...], goes_on: b
 
 
 def test_it_ends_once_the_fault_took_effect() -> None:
-    faults = SimpleNamespace(due=("elect-leader",))
+    due = Due()
+    due.add(0, "elect-leader")
     events: list[Any] = []
-    load = Held(faults, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
+    load = Held(due, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
     end_ns = time.monotonic_ns() - SECOND
 
     assert load.goes_on(end_ns)
     assert load.goes_on(end_ns)
-    faults.due = ()
+    due.remove(0)
     assert not load.goes_on(end_ns)
     assert len(events) == 1
     assert SECOND <= load.lasted_ns <= 2 * SECOND

@@ -52,9 +52,10 @@ def test_a_reader_that_never_hears_again_is_silent_until_the_load_ends(tmp_path:
     assert availability["heard_after_heal_ms"] == 5_000
 
 
-def test_members_of_a_group_are_one_reader(tmp_path: Path) -> None:
+@pytest.mark.parametrize("member", ["assigned", "subscribed", "committed"])
+def test_members_of_a_group_are_one_reader(member: str, tmp_path: Path) -> None:
     first, second = _received(range(0), until_ms=5_000), _received(range(5_000), client="consumer-1")
-    availability = _of(tmp_path, [*first, *second], group="payments")["availability"]
+    availability = _of(tmp_path, [*first, *second], group="payments", member=member)["availability"]
 
     assert availability["unheard_by"]["reader"] == "payments"
     assert availability["unheard_ms"] < 100

@@ -17,7 +17,7 @@ from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
 
-check = pytest.importorskip("spark_analysis.check", reason="pip install pyspark")
+outcome = pytest.importorskip("spark_analysis.outcome", reason="pip install pyspark")
 
 
 def test_a_run_with_faults_and_losses_is_judged_alike(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_run_with_faults_and_losses_is_judged_alike(tmp_path: Path) -> None:
     timing = Timing(load_of(folder), faults_of(history.recorded_faults))
     findings = find(history, subject.bound_ns, timing.load, subject.imposed)
     load = figures(*measure(history, timing), timing, folder / "latency")
-    lean = judge(folder, subject, check.LeanHistory.open(folder), findings, load)
+    lean = judge(folder, subject, outcome.LeanHistory.open(folder), findings, load)
 
     assert json.loads(json.dumps(lean.as_json())) == in_process
     assert lean.anomalies["lost"].causes[0]["rule"] == "kafka.acks-one"

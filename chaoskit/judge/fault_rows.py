@@ -1,0 +1,85 @@
+"""The faults of a run as in verdict.json: what each did, what it could have taken, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.digesting.live import digested
+from chaoskit.history.format.fault import Fault
+from chaoskit.history.reading.reader import History
+from chaoskit.judge.at_stake import at_stake
+from chaoskit.judge.consequence import consequences, stayed
+from chaoskit.judge.explaining.attribution import Explained
+from chaoskit.judge.in_flight import open_under
+from chaoskit.judge.machine import Second, late_ms
+from chaoskit.judge.readers import readers_of
+from chaoskit.judge.subject import Subject
+
+
+def fault_rows(  # noqa: PLR0917 - what there is of a run
+    subject: Subject,
+    seconds: Sequence[Second],
+    history: History,
+    placements: Placements,
+    explained: Explained,
+    load: Mapping[str, Any],
+    took: Mapping[int, int],
+) -> Iterator[dict[str, Any]]:
+    """Yield the faults as in verdict.json.
+
+    Args:
+        subject: what the run declared.
+        seconds: what the machine did.
+        history: the history of the run.
+        placements: where partitions were stored.
+        explained: what explains the findings.
+        load: the result of `chaoskit.judge.metrics.figures`.
+        took: of how many findings each fault is a cause.
+    """
+    recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
+    read = readers_of(history, load["end_ns"]) if recorded else ()
+    of_readers = [changed for each in read for changed in each.changes()]
+    late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
+    late_starts = subject.late_starts(recorded)
+    stakes: Mapping[int, int] = {}
+    opened: Mapping[int, Mapping[str, int]] = {}
+    if not digested(history.folder):
+        stakes = at_stake(history, subject, placements, took)
+        opened = open_under(history, read, subject.plan.declared) if subject.plan else {}
+    consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
+    for fault, times, (changed, doubts), its_late in zip(
+        recorded, load["availability"]["by_fault"], consequent, late, strict=True
+    ):
+        yield {
+            **_fault(fault, times),
+            "consequence": changed,
+            "consequence_doubts": doubts,
+            "at_stake": stakes.get(fault.number),
+            **opened.get(fault.number, {}),
+            "late_ms": _milliseconds(late_starts.get(fault.number)),
+            "stayed_in_sync": stayed(fault, placements, answered),
+            "machine_late_ms": its_late,
+            "expected": subject.expected_of(fault),
+        }
+
+
+def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fault as in verdict.json."""
+    return {
+        "kind": fault.kind,
+        "targets": list(fault.targets),
+        "effective": fault.effective_ns is not None,
+        "healed": fault.healed_ns is not None,
+        "at_ms": _milliseconds(fault.start_ns),
+        "effective_ms": _milliseconds(fault.effective_ns),
+        "undone_at_ms": _milliseconds(fault.heal_ns),
+        "healed_at_ms": _milliseconds(fault.healed_ns),
+        "evidence": fault.evidence,
+        **times,
+    }
+
+
+def _milliseconds(at_ns: int | None) -> float | None:
+    return None if at_ns is None else round(at_ns / 1e6, 1)
