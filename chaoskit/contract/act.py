@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Flag, auto
 from fnmatch import fnmatchcase
@@ -48,7 +49,7 @@ class Messages:
     """What a fault did to single messages of the system's protocol.
 
     Attributes:
-        name: name of the request, also where its answers are meant.
+        name: name of the request, also where its answers are meant; `*`: any.
         answers: whether its answers are meant rather than the requests.
         client: pattern of the names of the clients whose messages are meant.
         most: how many at most; None: any number.
@@ -66,6 +67,10 @@ class Messages:
     doubles: bool = False
     fails: bool = False
     late_ns: int | None = 0
+
+    def among(self, names: Collection[str]) -> bool:
+        """Return whether messages with some names are meant; no names: any."""
+        return not names or self.name == "*" or self.name in names
 
     def of(self, client: str) -> bool:
         """Return whether messages of a client of the workload are meant: their names contain that of the client, and no

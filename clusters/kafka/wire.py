@@ -34,14 +34,18 @@ AlterShareGroupOffsets DeleteShareGroupOffsets
 MESSAGES = tuple(_API_KEYS.split())
 
 ERRORS = {
-    "UNKNOWN_SERVER_ERROR": -1, "CORRUPT_MESSAGE": 2, "UNKNOWN_TOPIC_OR_PARTITION": 3, "LEADER_NOT_AVAILABLE": 5,
-    "NOT_LEADER_OR_FOLLOWER": 6, "REQUEST_TIMED_OUT": 7, "NETWORK_EXCEPTION": 13, "COORDINATOR_LOAD_IN_PROGRESS": 14,
+    "UNKNOWN_SERVER_ERROR": -1, "OFFSET_OUT_OF_RANGE": 1, "CORRUPT_MESSAGE": 2, "UNKNOWN_TOPIC_OR_PARTITION": 3,
+    "LEADER_NOT_AVAILABLE": 5, "NOT_LEADER_OR_FOLLOWER": 6, "REQUEST_TIMED_OUT": 7, "REPLICA_NOT_AVAILABLE": 9,
+    "OFFSET_METADATA_TOO_LARGE": 12, "NETWORK_EXCEPTION": 13, "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15, "NOT_COORDINATOR": 16, "NOT_ENOUGH_REPLICAS": 19,
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": 20, "ILLEGAL_GENERATION": 22, "UNKNOWN_MEMBER_ID": 25,
-    "REBALANCE_IN_PROGRESS": 27, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45, "DUPLICATE_SEQUENCE_NUMBER": 46,
-    "INVALID_PRODUCER_EPOCH": 47, "INVALID_TXN_STATE": 48, "INVALID_PRODUCER_ID_MAPPING": 49,
-    "CONCURRENT_TRANSACTIONS": 51, "TRANSACTION_COORDINATOR_FENCED": 52, "KAFKA_STORAGE_ERROR": 56,
-    "UNKNOWN_PRODUCER_ID": 59, "FENCED_INSTANCE_ID": 82, "PRODUCER_FENCED": 90, "FENCED_MEMBER_EPOCH": 110,
+    "REBALANCE_IN_PROGRESS": 27, "INVALID_COMMIT_OFFSET_SIZE": 28, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,
+    "DUPLICATE_SEQUENCE_NUMBER": 46, "INVALID_PRODUCER_EPOCH": 47, "INVALID_TXN_STATE": 48,
+    "INVALID_PRODUCER_ID_MAPPING": 49, "CONCURRENT_TRANSACTIONS": 51, "TRANSACTION_COORDINATOR_FENCED": 52,
+    "KAFKA_STORAGE_ERROR": 56, "UNKNOWN_PRODUCER_ID": 59, "FETCH_SESSION_ID_NOT_FOUND": 70,
+    "INVALID_FETCH_SESSION_EPOCH": 71, "FENCED_LEADER_EPOCH": 74, "UNKNOWN_LEADER_EPOCH": 75,
+    "OFFSET_NOT_AVAILABLE": 78, "UNSTABLE_OFFSET_COMMIT": 88, "UNKNOWN_TOPIC_ID": 100, "FENCED_INSTANCE_ID": 82,
+    "PRODUCER_FENCED": 90, "FENCED_MEMBER_EPOCH": 110,
 }  # fmt: skip
 """Codes of errors that clients must cope with."""
 
@@ -54,7 +58,20 @@ are flexible (with tagged fields)."""
 
 _PRODUCE_FLEXIBLE, _PRODUCE_TIMES, _PRODUCE_STARTS, _PRODUCE_RECORD_ERRORS, _PRODUCE_TOPIC_IDS = 9, 2, 5, 8, 13
 
-REFUSABLE = dict.fromkeys(("Produce", *_TOP_LEVEL), tuple(ERRORS))
+_COMMITS = {"OffsetCommit": (3, 8, 10), "TxnOffsetCommit": (0, 3, 99)}
+"""Responses with an error for each partition that was committed; the versions since which a throttle time is before
+them, since which they are flexible, and since which topics have an id in place of a name."""
+
+_FETCH_FLEXIBLE, _FETCH_THROTTLED, _FETCH_SESSIONS, _FETCH_STABLE, _FETCH_STARTS, _FETCH_PREFERRED, _FETCH_TOPIC_IDS = (
+    12, 1, 7, 4, 5, 11, 13,
+)  # fmt: skip
+_OF_FETCH_SESSIONS = ("FETCH_SESSION_ID_NOT_FOUND", "INVALID_FETCH_SESSION_EPOCH")
+"""Errors of a fetch as a whole; all others are of its partitions."""
+
+_METADATA_FLEXIBLE, _METADATA_THROTTLED, _METADATA_RACKS, _METADATA_CLUSTER, _METADATA_CONTROLLER = 9, 3, 1, 2, 1
+_METADATA_TOPIC_IDS, _METADATA_INTERNAL, _METADATA_EPOCHS, _METADATA_OFFLINE, _METADATA_RIGHTS = 10, 1, 7, 5, 8
+
+REFUSABLE = dict.fromkeys(("Produce", "Fetch", "Metadata", *_COMMITS, *_TOP_LEVEL), tuple(ERRORS))
 """See `chaoskit.contract.wire.Wire`."""
 
 _REQUEST = struct.Struct(">4xhhih")
@@ -100,7 +117,7 @@ class KafkaDecoder(SizePrefixed):
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
         changed = bytearray(response)
-        codes = _error_codes(header, response)
+        codes = _error_codes(header, response, error)
         if not codes:
             raise ValueError("a response about no partition")
         for at in codes:
@@ -135,6 +152,17 @@ class _Walk:
         """Go behind a text."""
         self.skip(max(0, self.count(2)))
 
+    def numbers(self) -> None:
+        """Go behind an array of numbers of four bytes."""
+        self.skip(4 * max(0, self.count()))
+
+    def topic(self, *, by_id: bool) -> None:
+        """Go behind the name, or the id, of a topic."""
+        if by_id:
+            self.skip(16)
+        else:
+            self.text()
+
     def tags(self) -> None:
         """Go behind the tagged fields that end each structure of a flexible response."""
         for _ in range(self._number() if self._flexible else 0):
@@ -152,8 +180,14 @@ class _Walk:
         return value
 
 
-def _error_codes(header: Header, response: bytes) -> list[int]:
+def _error_codes(header: Header, response: bytes, error: str) -> list[int]:
     """Return where the error codes of a response are."""
+    if header.message == "Fetch":
+        return _fetch_error_codes(response, header.version, whole=error in _OF_FETCH_SESSIONS)
+    if header.message == "Metadata":
+        return _metadata_error_codes(response, header.version)
+    if header.message in _COMMITS:
+        return _commit_error_codes(response, header.version, *_COMMITS[header.message])
     if header.message in _TOP_LEVEL:
         throttled, flexible = _TOP_LEVEL[header.message]
         walk = _Walk(response, header.version >= flexible)
@@ -166,10 +200,7 @@ def _produce_error_codes(response: bytes, version: int) -> list[int]:
     walk = _Walk(response, version >= _PRODUCE_FLEXIBLE)
     codes = []
     for _ in range(walk.count()):
-        if version >= _PRODUCE_TOPIC_IDS:
-            walk.skip(16)
-        else:
-            walk.text()
+        walk.topic(by_id=version >= _PRODUCE_TOPIC_IDS)
         for _ in range(walk.count()):
             walk.skip(4)
             codes.append(walk.skip(2))
@@ -181,5 +212,75 @@ def _produce_error_codes(response: bytes, version: int) -> list[int]:
                     walk.tags()
                 walk.text()
             walk.tags()
+        walk.tags()
+    return codes
+
+
+def _commit_error_codes(response: bytes, version: int, throttled: int, flexible: int, topic_ids: int) -> list[int]:
+    walk = _Walk(response, version >= flexible)
+    walk.skip(4 if version >= throttled else 0)
+    codes = []
+    for _ in range(walk.count()):
+        walk.topic(by_id=version >= topic_ids)
+        for _ in range(walk.count()):
+            walk.skip(4)
+            codes.append(walk.skip(2))
+            walk.tags()
+        walk.tags()
+    return codes
+
+
+def _fetch_error_codes(response: bytes, version: int, *, whole: bool) -> list[int]:
+    """Return where the codes of the partitions are, or that of the `whole` fetch."""
+    walk = _Walk(response, version >= _FETCH_FLEXIBLE)
+    walk.skip(4 if version >= _FETCH_THROTTLED else 0)
+    if version >= _FETCH_SESSIONS:
+        at = walk.skip(2)
+        walk.skip(4)
+        if whole:
+            return [at]
+    codes = []
+    for _ in range(walk.count()):
+        walk.topic(by_id=version >= _FETCH_TOPIC_IDS)
+        for _ in range(walk.count()):
+            walk.skip(4)
+            codes.append(walk.skip(2))
+            walk.skip(8 + 8 * (version >= _FETCH_STABLE) + 8 * (version >= _FETCH_STARTS))
+            for _ in range(walk.count() if version >= _FETCH_STABLE else 0):
+                walk.skip(16)
+                walk.tags()
+            walk.skip(4 if version >= _FETCH_PREFERRED else 0)
+            walk.skip(max(0, walk.count()))
+            walk.tags()
+        walk.tags()
+    return codes
+
+
+def _metadata_error_codes(response: bytes, version: int) -> list[int]:
+    """Return where the codes of the topics and of their partitions are."""
+    walk = _Walk(response, version >= _METADATA_FLEXIBLE)
+    walk.skip(4 if version >= _METADATA_THROTTLED else 0)
+    for _ in range(walk.count()):
+        walk.skip(4)
+        walk.text()
+        walk.skip(4)
+        if version >= _METADATA_RACKS:
+            walk.text()
+        walk.tags()
+    if version >= _METADATA_CLUSTER:
+        walk.text()
+    walk.skip(4 if version >= _METADATA_CONTROLLER else 0)
+    codes = []
+    for _ in range(walk.count()):
+        codes.append(walk.skip(2))
+        walk.text()
+        walk.skip(16 * (version >= _METADATA_TOPIC_IDS) + (version >= _METADATA_INTERNAL))
+        for _ in range(walk.count()):
+            codes.append(walk.skip(2))
+            walk.skip(8 + 4 * (version >= _METADATA_EPOCHS))
+            for _ in range(2 + (version >= _METADATA_OFFLINE)):
+                walk.numbers()
+            walk.tags()
+        walk.skip(4 if version >= _METADATA_RIGHTS else 0)
         walk.tags()
     return codes

@@ -71,7 +71,8 @@ class WireParameters(BaseModel):
     """Which messages, by their names in the system's own protocol, and what is done with them.
 
     Attributes:
-        message: name of the request, also where its responses are meant; `*`: all of both directions, to be counted.
+        message: name of the request, also where its responses are meant; `*`: any, of clients that are named; to be
+            counted, those of both directions.
         of: whether the request or its response is meant.
         of_client: pattern of the names that clients give themselves.
         which: numbers of the matching messages that are chosen; empty: any.
@@ -100,8 +101,10 @@ class WireParameters(BaseModel):
             raise ValueError("which names the messages; remove every, from, count and share")
         if self.action == rules.ERROR and self.of == "request":
             raise ValueError("then: error changes an answer; write of: response")
-        if self.message == rules.ANY and self.action != rules.COUNT:
-            raise ValueError(f"message: * can only be counted; write then: {rules.COUNT}, or a message")
+        if self.message == rules.ANY and self.action in {rules.ERROR, rules.HOLD_UNTIL}:
+            raise ValueError(f"message: * takes no {self.action}; name a message")
+        if self.message == rules.ANY and self.action != rules.COUNT and self.of_client == "*":
+            raise ValueError(f"message: * of any client can only be counted; write of_client, or then: {rules.COUNT}")
         return self
 
     @property

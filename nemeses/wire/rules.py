@@ -109,7 +109,7 @@ class Matching:
     def choose(self, of: str, header: Header) -> Hit | None:
         """Return a message with which something is to be done, else None; each is asked about once."""
         rule = self.rule
-        if rule.message != ANY and (header.message != rule.message or of != rule.of):
+        if rule.message not in (ANY, header.message) or (of != rule.of and (rule.message, rule.then) != (ANY, COUNT)):
             return None
         if not fnmatchcase(header.client, rule.of_client):
             return None

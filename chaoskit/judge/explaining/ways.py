@@ -224,7 +224,7 @@ def _lost_there(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator
             yield trip.rows[new], _story(gap)
     for effect, site in links.on_messages(way.path, trip.place, trip.producer):
         asked = effect.messages
-        if asked is None or not (asked.loses or asked.fails) or (way.names and asked.name not in way.names):
+        if asked is None or not (asked.loses or asked.fails) or not asked.among(way.names):
             continue
         new = _of_messages(effect, asked, trip) & ~explained
         explained |= new
@@ -248,7 +248,7 @@ def _of_trip(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[In
 def _answers_lost(links: Links, mechanism: Retry, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
     for effect, site in links.on_messages(mechanism.path, trip.place, trip.producer):
         asked = effect.messages
-        if asked is None or (mechanism.names and asked.name not in mechanism.names):
+        if asked is None or not asked.among(mechanism.names):
             continue
         if effect.over_ns - effect.start_ns < mechanism.longer_ns:
             continue

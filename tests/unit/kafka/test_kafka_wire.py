@@ -33,7 +33,8 @@ def test_the_decoder_is_whole() -> None:
     names = ["ApiVersions", "Metadata", "Produce", "Fetch", "Vote", "Produce"]
     requests = [request(name, number, body=bytes(300 * number)) for number, name in enumerate(names)]
 
-    bodies = [(produced(7, 0) if name == "Produce" else b"") + bytes(100 * n) for n, name in enumerate(names)]
+    made = {"Produce": produced(7, 0), "Fetch": fetched(7, 0), "Metadata": described(7, 0)}
+    bodies = [made.get(name, b"") + bytes(100 * n) for n, name in enumerate(names)]
 
     check_decoder(WIRE, requests, [response(number, body) for number, body in enumerate(bodies)])
 
@@ -121,6 +122,83 @@ def produced(version: int, error: int) -> bytes:
 @pytest.mark.parametrize("version", [0, 2, 3, 5, 7, 8, 9, 11, 12, 13])
 def test_each_partition_of_a_produce_response_gets_the_error(version: int) -> None:
     assert refused("Produce", version, produced(version, 0), "NOT_LEADER_OR_FOLLOWER") == produced(version, 6)
+
+
+def _text(flexible: bool, text: bytes) -> bytes:
+    return (bytes([len(text) + 1]) if flexible else struct.pack(">h", len(text))) + text
+
+
+def _array(flexible: bool, *elements: bytes) -> bytes:
+    return (bytes([len(elements) + 1]) if flexible else struct.pack(">i", len(elements))) + b"".join(elements)
+
+
+def fetched(version: int, error: int, whole: int = 0) -> bytes:
+    """Return the body of a response about two partitions, each with an aborted transaction and records."""
+    flexible = version >= 12
+    tags = b"\0" * flexible
+    aborted = _array(flexible, bytes(16) + tags) if version >= 4 else b""
+    records = (b"\4" if flexible else struct.pack(">i", 3)) + b"abc"
+    offsets = bytes(8 + 8 * (version >= 4) + 8 * (version >= 5))
+    partition = struct.pack(">ih", 0, error) + offsets + aborted + bytes(4 * (version >= 11)) + records + tags
+    topic = bytes(16) if version >= 13 else _text(flexible, b"t")
+    head = bytes(4 * (version >= 1)) + (struct.pack(">hi", whole, 9) if version >= 7 else b"")
+    return tags + head + _array(flexible, topic + _array(flexible, partition, partition) + tags) + tags
+
+
+@pytest.mark.parametrize("version", range(18))
+def test_each_partition_of_a_fetch_response_gets_the_error(version: int) -> None:
+    assert refused("Fetch", version, fetched(version, 0), "OFFSET_OUT_OF_RANGE") == fetched(version, 1)
+
+
+@pytest.mark.parametrize("version", [7, 11, 12, 17])
+def test_an_error_of_a_fetch_session_is_that_of_the_whole_response(version: int) -> None:
+    body, error = fetched(version, 0), "INVALID_FETCH_SESSION_EPOCH"
+
+    assert refused("Fetch", version, body, error) == fetched(version, 0, whole=71)
+
+
+def committed(version: int, error: int, *, throttled: int, flexible_from: int, ids_from: int) -> bytes:
+    flexible = version >= flexible_from
+    tags = b"\0" * flexible
+    partition = struct.pack(">ih", 0, error) + tags
+    topic = bytes(16) if version >= ids_from else _text(flexible, b"t")
+    topics = _array(flexible, topic + _array(flexible, partition, partition) + tags)
+    return tags + bytes(4 * (version >= throttled)) + topics + tags
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "throttled", "flexible_from", "ids_from"),
+    [*(("OffsetCommit", version, 3, 8, 10) for version in (0, 2, 3, 7, 8, 9, 10)),
+     *(("TxnOffsetCommit", version, 0, 3, 99) for version in (0, 2, 3, 5))],
+)  # fmt: skip
+def test_each_partition_of_a_commit_gets_the_error(
+    name: str, version: int, throttled: int, flexible_from: int, ids_from: int
+) -> None:
+    def body(error: int) -> bytes:
+        return committed(version, error, throttled=throttled, flexible_from=flexible_from, ids_from=ids_from)
+
+    assert refused(name, version, body(0)) == body(16)
+
+
+def described(version: int, error: int) -> bytes:
+    """Return the body of a response about a broker, and about a topic with a partition on three of them."""
+    flexible = version >= 9
+    tags = b"\0" * flexible
+    rack = _text(flexible, b"rack") if version >= 1 else b""
+    broker = bytes(4) + _text(flexible, b"n1") + bytes(4) + rack + tags
+    nodes = _array(flexible, bytes(4), bytes(4), bytes(4))
+    lists = nodes * (2 + (version >= 5))
+    partition = struct.pack(">h", error) + bytes(8 + 4 * (version >= 7)) + lists + tags
+    topic = struct.pack(">h", error) + _text(flexible, b"t") + bytes(16 * (version >= 10) + (version >= 1))
+    topic += _array(flexible, partition, partition) + bytes(4 * (version >= 8)) + tags
+    head = bytes(4 * (version >= 3)) + _array(flexible, broker)
+    head += (_text(flexible, b"cluster") if version >= 2 else b"") + bytes(4 * (version >= 1))
+    return tags + head + _array(flexible, topic) + bytes(4 * (8 <= version <= 10)) + tags
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_topics_and_partitions_of_metadata_get_the_error(version: int) -> None:
+    assert refused("Metadata", version, described(version, 0), "LEADER_NOT_AVAILABLE") == described(version, 5)
 
 
 def test_what_can_be_refused_is_a_message_and_errors_differ() -> None:

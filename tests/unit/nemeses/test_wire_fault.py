@@ -86,7 +86,8 @@ def test_a_kind_without_these_keys_has_one_kind_of_time() -> None:
         ({"share": 0}, "faults.0.share: must be more than 0"),
         ({"of": "answer"}, "faults.0.of: write one of these: 'request' or 'response'"),
         ({"message": None}, "faults.0.message"),
-        ({"message": "*"}, "message: * can only be counted; write then: count, or a message"),
+        ({"message": "*"}, "message: * of any client can only be counted; write of_client, or then: count"),
+        ({"message": "*", "of_client": "a", "then": "hold-until x"}, "message: * takes no hold-until; name a message"),
     ],
 )
 def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
@@ -103,8 +104,8 @@ def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
             "then: error: there is no 'NOT_LEADER_FOR_PARTITION'; did you mean \"NOT_LEADER_OR_FOLLOWER\"?",
         ),
         (
-            {"message": "Fetch", "of": "response", "then": "error NOT_LEADER_OR_FOLLOWER"},
-            "then: error: not with Fetch, but with: Produce, JoinGroup,",
+            {"message": "ListOffsets", "of": "response", "then": "error NOT_LEADER_OR_FOLLOWER"},
+            "then: error: not with ListOffsets, but with: Produce, Fetch, Metadata,",
         ),
     ],
 )

@@ -209,6 +209,21 @@ def test_only_the_message_the_direction_and_the_client_that_are_meant_match() ->
     assert matching.choose(REQUEST, Header("Produce", 1, "app-1"))
 
 
+@pytest.mark.parametrize(
+    ("name", "of", "client", "chosen"),
+    [
+        ("Fetch", REQUEST, "app-1", True),
+        ("Produce", REQUEST, "app-1", True),
+        ("Fetch", RESPONSE, "app-1", False),
+        ("Fetch", REQUEST, "web-1", False),
+    ],
+)
+def test_any_message_of_a_client_is_meant_in_one_direction(name: str, of: str, client: str, chosen: bool) -> None:
+    matching = Matching("r", Rule("*", REQUEST, "drop", of_client="app-*"))
+
+    assert (matching.choose(of, Header(name, 1, client)) is not None) is chosen
+
+
 @pytest.mark.parametrize("another", [False, True], ids=["the last", "not the last"])
 def test_a_rule_that_has_ended_does_nothing_with_a_message_that_was_half_there(another: bool) -> None:
     direction = Direction(then="duplicate")
