@@ -61,7 +61,7 @@ class Anomaly:
         tabled: whether a sweep's table counts it unless the sweep says otherwise.
         notable: whether the headline tells it even if it is allowed.
         remedy: what makes it rarer, where it is measured, and so no rule has a remedy.
-        needs: the kind of observations without which nothing is found.
+        needs: kinds of observations without all of which nothing is found: an expectation about it is then not judged.
         only_with: the trait of workloads without which it is not looked for (`chaoskit.contract.traits`); None: any.
     """
 
@@ -79,7 +79,7 @@ class Anomaly:
     tabled: bool = False
     notable: bool = False
     remedy: str = ""
-    needs: str = ""
+    needs: tuple[str, ...] = ()
     only_with: type | None = None
 
 

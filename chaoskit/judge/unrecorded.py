@@ -13,6 +13,7 @@ def unrecorded(anomaly: Anomaly, history: History) -> str:
     if not anomaly.needs or digested(history.folder):
         return ""
     for partition in history.partitions:
-        if any(is_word(rows["kind"], anomaly.needs).any() for rows in each_observations(partition, ["kind"])):
-            return ""
-    return f"nothing that was {anomaly.needs} is recorded"
+        for rows in each_observations(partition, ["kind"]):
+            if any(is_word(rows["kind"], kind).any() for kind in anomaly.needs):
+                return ""
+    return f"nothing of it was looked for: nothing is recorded as {' or '.join(anomaly.needs)}"

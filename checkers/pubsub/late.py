@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
+from chaoskit.contract.feed import REPLAYED, RETAINED
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import Flags, Ints
 from checkers.arrays.findings import findings_of, merged, no_findings
@@ -26,12 +27,14 @@ LATE_JOINER_LOST = Anomaly(
     "a subscriber that came later was not given an acknowledged message that was kept for it",
     FEEDS,
     gone=Gone.LOST,
+    needs=(RETAINED, REPLAYED),
 )
 
 STALE = Anomaly(
     "stale",
     "a subscriber that came later was given a message that a newer one had replaced before",
     FEEDS,
+    needs=(RETAINED, REPLAYED),
 )
 
 

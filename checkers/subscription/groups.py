@@ -31,7 +31,7 @@ COMMIT_REGRESSION = Anomaly(
     IN_LOGS,
     about=About.READING,
     shared=True,
-    needs="committed",
+    needs=("committed",),
     only_with=Group,
 )
 
@@ -63,7 +63,7 @@ COMMIT_BEYOND = Anomaly(
     about=About.READING,
     implies=("passed-over",),
     shared=True,
-    needs="committed",
+    needs=("committed",),
     only_with=Group,
 )
 

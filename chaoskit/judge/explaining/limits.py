@@ -73,28 +73,28 @@ def _waited(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         return derived
     full = np.ones(cases.size, np.bool_)
     for name, rows in lacking(record, cases):
-        for place, here in cases.by_place(rows):
-            full[here] &= _waiting(record, place, name, cases, here) >= mechanism.most
+        full[rows] &= _waiting(record, name, cases, rows) >= mechanism.most
     derived.tell(np.flatnonzero(full), Story())
     return derived
 
 
-def _waiting(record: Record, place: Place, client: str, cases: Cases, rows: Ints) -> Ints:
-    """Return how many messages waited for a client when each of some was written."""
-    sends, receipts = record.sends(place), record.receipts(place).get(client)
+def _waiting(record: Record, client: str, cases: Cases, rows: Ints) -> Ints:
+    """Return how many messages of all topics waited for a client when each of some was written: the limit is that of
+    its session or connection, over which all come."""
     at_ns = cases.message.acked_ns[rows]
     at_ns = np.where(at_ns == FOREVER, cases.message.written_ns[rows], at_ns)
-    if sends is None:
-        return np.zeros(rows.size, np.int64)
-    got = np.zeros(sends.value.size, np.bool_)
-    arrived_ns = np.zeros(0, np.int64)
-    if receipts is not None and receipts.value.size:
+    sent_ns, arrived_ns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for place in record.places:
+        sends, receipts = record.sends(place), record.receipts(place).get(client)
+        if sends is None or receipts is None or not receipts.value.size:
+            continue
+        got = np.zeros(sends.value.size, np.bool_)
         at = sends.rows_of(receipts.value)
         got[at[at != NONE]] = True
-        arrived_ns = np.sort(receipts.at_ns[at != NONE])
-    sent_ns = np.sort(sends.start_ns[got])
-    sent = np.searchsorted(sent_ns, at_ns, side="right")
-    waiting: Ints = sent - np.searchsorted(arrived_ns, at_ns, side="right")
+        sent_ns.append(sends.start_ns[got])
+        arrived_ns.append(receipts.at_ns[at != NONE])
+    sent = np.searchsorted(np.sort(np.concatenate(sent_ns)), at_ns, side="right")
+    waiting: Ints = sent - np.searchsorted(np.sort(np.concatenate(arrived_ns)), at_ns, side="right")
     return waiting
 
 

@@ -136,6 +136,11 @@ class Record:
         turn = int(number) + (0 if role == PRODUCER else len(self.clients(PRODUCER)))
         return self._seats[turn % len(self._seats)]
 
+    @property
+    def places(self) -> list[Place]:
+        """All partitions; none if messages were not recorded one by one."""
+        return [] if self.history is None else [(each.topic, each.partition) for each in self.history.partitions]
+
     def sends(self, place: Place) -> Sends | None:
         """Return the sends of a partition; None if they were not recorded one by one."""
         if self.history is None:
