@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import model_validator
 
 from chaoskit.base.parallel import on_each
+from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.act import Act
 from chaoskit.contract.disk import DiskLimits, SlowDisk
@@ -35,10 +35,28 @@ _BUSY_S = 20.0
 _BLOCK = 4096
 _CHUNK = 65536
 
-_WRITE = 'mkdir -p "$1/.chaoskit" && dd if=/dev/zero of="$1/.chaoskit/probe" bs=$2 count=$3 oflag=direct status=none'
-_READ = (
-    f'{_WRITE} && date +%s%N && dd if="$1/.chaoskit/probe" of=/dev/null bs=$2 iflag=direct status=none && date +%s%N'
-)
+_BOUND_S = 15
+"""A probe that takes longer has shown that the disk is slower than its limit: what the system has written before, and
+the kernel still has to, goes first."""
+
+_PROBE = r"""
+write() { mkdir -p "$1/.chaoskit" && dd if=/dev/zero of="$1/.chaoskit/probe" bs=$2 count=$3 oflag=direct status=none; }
+read_() { dd if="$1/.chaoskit/probe" of=/dev/null bs=$2 iflag=direct status=none; }
+probe() {
+    [ "$4" = write ] || write "$@" || return
+    date +%s%N
+    if [ "$4" = write ]; then write "$@"; else read_ "$@"; fi && date +%s%N
+}
+told=$(mktemp)
+probe "$@" >"$told" 2>"$told.error" </dev/null & pid=$!
+deadline=$((SECONDS + $5))
+while kill -0 $pid 2>/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.02; done
+kill -0 $pid 2>/dev/null || wait $pid || { cat "$told.error" >&2; rm -f "$told" "$told.error"; exit 1; }
+cat "$told"
+rm -f "$told" "$told.error"
+"""
+"""Prints when the probe began and ended, ns; only when it began, if it has not ended in time. A request that the disk
+has is finished by nobody else, so it then ends by itself later."""
 
 
 class Limits(OnDisk, DiskLimits):
@@ -61,14 +79,15 @@ class _Probe:
     units: int
 
     def rate(self, host: ServiceHost, path: str) -> float:
-        """Measure the rate of the disk that is mounted there, in units per second."""
-        arguments = (path, str(self.block), str(self.count))
-        if self.reads:
-            began, ended = map(int, bash(host, _READ, *arguments, timeout_s=120).out.split())
-            return self.units / max(1e-9, (ended - began) / 1e9)
-        start = time.monotonic()
-        bash(host, _WRITE, *arguments, timeout_s=120)
-        return self.units / (time.monotonic() - start)
+        """Measure the rate of the disk that is mounted there, in units per second; if the probe does not end, return
+        what it cannot exceed."""
+        kind = "read" if self.reads else "write"
+        arguments = path, str(self.block), str(self.count), kind, str(_BOUND_S)
+        times = [int(time_ns) for time_ns in bash(host, _PROBE, *arguments, timeout_s=_BOUND_S + 60).out.split()]
+        if not times:
+            raise NemesisError(f"{host.name}: a file to read could not be written within {_BOUND_S} s")
+        lasted_ns = times[1] - times[0] if len(times) > 1 else _BOUND_S * SECOND
+        return self.units / max(1e-9, lasted_ns / SECOND)
 
 
 Rates = Mapping[tuple[str, str], float]

@@ -17,6 +17,7 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.disk.layout import THROTTLE
 from clusters.hosts.lab import LocalOptions, LocalProvider
+from nemeses.disk import slow
 from nemeses.disk.broken import DiskDead, DiskReadOnly
 from nemeses.disk.freeze import DiskFreeze
 from nemeses.disk.full import DiskFull
@@ -117,6 +118,25 @@ def test_a_slow_disk_takes_its_time(echo: EchoCluster, limits: Any, command: str
 
     assert least_s < slow < 30
     assert sooner_or_later(lambda: took_s() < least_s / 2), evidence
+
+
+def test_a_probe_that_does_not_end_proves_the_limit(make_echo: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written before goes first: at 20 kB/s it takes minutes."""
+    monkeypatch.setattr(slow, "_BOUND_S", 3)
+    echo = make_echo()
+    host: Any = echo.hosts[0]
+    nemesis = DiskSlow()
+    strike = strike_of(nemesis, echo.hosts, echo, write_bandwidth="20kB")
+    nemesis.inject(strike)
+    host.spawn("writer", ["sh", "-c", "dd if=/dev/zero of=/data/x bs=256k count=16 oflag=direct"], {})
+    time.sleep(0.5)
+
+    began = time.monotonic()
+    evidence = nemesis.verify(strike)
+    assert evidence == "n1: write bandwidth 7 kB/s (limit 20 kB/s)"
+    assert time.monotonic() - began < 30
+    nemesis.heal(strike)
+    assert nemesis.verify_healed(strike)
 
 
 def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_echo: Make) -> None:
