@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
+from hdrh.histogram import HdrHistogram
 
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import encoded, percentiles
-from chaoskit.judge.counts import summed
+from chaoskit.base.latency import encoded, merged, percentiles
+from chaoskit.judge.counts import of_series, summed
+from chaoskit.judge.machine import full
 from chaoskit.judge.metrics import histogram
 from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
@@ -218,6 +221,7 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
         "recovered_after_heal_ms": verdict["availability"].get("recovered_after_heal_ms"),
         **{name: value for name, value in percentiles(recorded).items() if name != "count"},
         "without": verdict["latency"].get("send", {}).get("without"),
+        "machine_full": bool(verdict.get("machine")) and any(full(verdict["machine"])),
         **{f"{name}_p99_ms": verdict["latency"].get(name, {}).get("send", {}).get("p99_ms") for name in PHASES},
         "histogram": encoded(recorded),
     }
@@ -230,7 +234,7 @@ def _configurations(
     for name in sorted({row["configuration"] for row in rows}):
         own = [(run, row) for run, row in zip(runs, rows, strict=True) if row["configuration"] == name]
         counts = summed([outcomes[run.number].counts for run, _ in own])
-        quiet = histogram(counts, "took", QUIET)
+        quiet, under = histogram(counts, "took", QUIET), _every(counts, UNDER)
         anomalies: dict[str, int] = {}
         for found, count in (each for _, row in own for each in row["anomalies"]):
             anomalies[found] = anomalies.get(found, 0) + count
@@ -250,11 +254,21 @@ def _configurations(
                 "disallowed": sorted({each for _, row in own for each in row["disallowed"]}),
                 "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
                 **{key: value for key, value in percentiles(quiet).items() if key != "count"},
-                "under_faults_p99_ms": percentiles(histogram(counts, "took", UNDER))["p99_ms"],
+                "under_faults_p99_ms": percentiles(under)["p99_ms"],
+                "longest_unavailable_ms": max((row["longest_unavailable_ms"] or 0.0 for _, row in own), default=None),
+                "without": sum(row["without"] or 0 for _, row in own),
+                "runs_on_full_machines": sum(row["machine_full"] for _, row in own),
                 "histogram": encoded(quiet),
             }
         )
     return result
+
+
+def _every(counts: pa.Table, phase: int) -> HdrHistogram:
+    """Return the latencies of the sends of a phase; those without an acknowledgement count until they were given up."""
+    series = [of_series(counts, name, phase) for name in ("took", "gave_up")]
+    bucket, count = (np.concatenate([rows[name].to_numpy() for rows in series]) for name in ("bucket", "count"))
+    return merged(bucket, count)
 
 
 def _write(analysed: Analysed) -> None:

@@ -33,6 +33,7 @@ SCHEMAS = {
             *_of(pa.float64(), ["seconds", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
             *_PERCENTILES,
             *_of(pa.int64(), ["without"]),
+            *_of(pa.bool_(), ["machine_full"]),
             *_of(pa.float64(), [f"{name}_p99_ms" for name in PHASES]),
             *_HISTOGRAM,
         ]
@@ -76,7 +77,8 @@ SCHEMAS = {
             *_of(pa.int64(), ["runs", *("valid", "invalid", "unknown"), "acked", "lost", "runs_with_loss"]),
             pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
             *_of(_TEXTS, ["disallowed"]),
-            *_of(pa.float64(), ["acks_per_s", "under_faults_p99_ms"]),
+            *_of(pa.float64(), ["acks_per_s", "under_faults_p99_ms", "longest_unavailable_ms"]),
+            *_of(pa.int64(), ["without", "runs_on_full_machines"]),
             *_PERCENTILES,
             *_HISTOGRAM,
         ]

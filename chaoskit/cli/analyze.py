@@ -55,15 +55,20 @@ def _print_configurations(rows: Sequence[Mapping[str, Any]]) -> None:
     for name in ("runs", "valid", "invalid", "unknown", "acked", "lost"):
         table.add_column(name, no_wrap=True, justify="right")
     table.add_column("found besides", overflow="fold")
-    for name in ("p50", "p99", "p99 under faults", "acks/s"):
+    for name in ("p50", "p99", "p99 under faults", "longest gap", "never acked", "acks/s", "machine full"):
         table.add_column(name, no_wrap=True, justify="right")
     for row in rows:
         table.add_row(
             row["configuration"],
             *(f"{row[name]:,}" for name in ("runs", "valid", "invalid", "unknown", "acked", "lost")),
             ", ".join(f"{count:,} {name}" for name, count in row["anomalies"]),
-            *(milliseconds(row[name]) for name in ("p50_ms", "p99_ms", "under_faults_p99_ms")),
+            *(
+                milliseconds(row[name])
+                for name in ("p50_ms", "p99_ms", "under_faults_p99_ms", "longest_unavailable_ms")
+            ),
+            f"{row['without']:,}",
             f"{row['acks_per_s']:,.0f}",
+            f"{row['runs_on_full_machines']} of {row['runs']}" if row["runs_on_full_machines"] else "",
         )
     console.print(table)
 

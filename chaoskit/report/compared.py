@@ -10,6 +10,7 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.judge.headline import without_consequence
+from chaoskit.judge.machine import full
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, release, scalar
@@ -161,6 +162,9 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
             longest_time_without_an_acknowledgement=lambda v: milliseconds(
                 v["availability"].get("longest_unavailable_ms")
             ),
+            never_acknowledged=lambda v: number(v["latency"].get("send", {}).get("without")),
+            longest_silence_of_a_reader=lambda v: milliseconds(v["availability"].get("unheard_ms")),
+            machine=lambda v: "full: latencies are its own" if v.get("machine") and any(full(v["machine"])) else "",
         ),
     }
     phases = {"": "all sends", **PHASE_WORDS}

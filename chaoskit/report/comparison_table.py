@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chaoskit.judge.at_stake import nothing_at_stake
+from chaoskit.judge.machine import full
 from chaoskit.judge.verdict import Verdict
 from chaoskit.report.compared import differing
 from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
@@ -16,7 +17,8 @@ COLUMNS = (
 )  # fmt: skip
 """Latencies are from when a send was due; `> 7.0 s` says that more than one in a hundred took longer, or was not
 acknowledged at all. `longest gap` is the longest time without an acknowledged send, `never acked` the number of those
-due that were not acknowledged. `?` says that the number proves nothing: not all was read, or nothing was at stake."""
+due that were not acknowledged. `machine full` says that latencies are those of a machine without room. `?` says that
+the number proves nothing: not all was read, or nothing was at stake."""
 
 _TOLD_APART = ("name", "seed", "expect", "faults", "accept")
 """Keys that differ between runs of any two scenarios."""
@@ -47,7 +49,7 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
             f"{verdict.counts['acked']:,}",
             f"{verdict.lost:,}{doubt}",
             f"{_count(verdict, 'duplicate'):,}{doubt}",
-            f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
+            f"{verdict.verdict}: {_as_expected(scenario, verdict)}{_full(verdict)}",
         )
 
 
@@ -71,6 +73,11 @@ def _count(verdict: Verdict, name: str) -> int:
 def _proves(verdict: Verdict) -> bool:
     """Return whether that no more was found says something: all was read, and the faults could have taken something."""
     return bool(verdict.audit["complete"]) and not any(nothing_at_stake(verdict.faults))
+
+
+def _full(verdict: Verdict) -> str:
+    """Return that latencies are those of a machine without room, if they are."""
+    return "; machine full" if verdict.machine is not None and any(full(verdict.machine)) else ""
 
 
 def _settings(scenario: Mapping[str, Any], different: Mapping[str, str]) -> str:
