@@ -188,14 +188,16 @@ class Measure(Enum):
 
     `AGE`: of the message, ns. `HELD`: the time for which a consumer held it, ns. `WAITING`: messages that wait for the
     consumer. `NEWER`: messages of its producer that followed before the consumer received one of them, and its way was
-    whole again. `ABSENT`: of the consumer, or of all members of its group, ns. `CLOCK`: a wall clock of a host that
-    stores the partition was ahead. `SHOWN`: the finding itself shows that the limit was reached; see its detail.
+    whole again. `LEFT`: of the message, for which it waited until its consumer was back, ns. `ABSENT`: of the consumer,
+    or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead. `SHOWN`:
+    the finding itself shows that the limit was reached; see its detail.
     """
 
     AGE = auto()
     HELD = auto()
     NEWER = auto()
     WAITING = auto()
+    LEFT = auto()
     ABSENT = auto()
     CLOCK = auto()
     SHOWN = auto()
@@ -209,8 +211,8 @@ class Limit:
         why: the setting.
         measure: what it limits.
         most: the limit.
-        path: for `ABSENT`: the parties of the session whose interruption counts as absence; for `NEWER`: the way that
-            was interrupted meanwhile; empty: it need not have been.
+        path: for `ABSENT` and `LEFT`: the parties of the session whose interruption counts as absence; for `NEWER`: the
+            way that was interrupted meanwhile; empty: it need not have been.
         by, patience_ns: what interrupts the way, as of `Way`.
         whole_group: for `ABSENT`: whether all members must have been away.
     """

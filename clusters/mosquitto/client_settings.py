@@ -48,9 +48,19 @@ class PublisherSettings(ClientSettings):
 
     Attributes:
         retain: whether the broker keeps the last message of each topic for subscribers that come later.
+        message_expiry: how long the broker keeps a message for subscribers that are away, with MQTT 5; None: for ever.
     """
 
     retain: bool = False
+    message_expiry: Annotated[Duration, Field(ge=SECOND)] | None = None
+
+    @model_validator(mode="after")
+    def _expires_in_mqtt_5(self) -> PublisherSettings:
+        if self.message_expiry is not None and self.protocol != "5":
+            raise ValueError('message_expiry: only with MQTT 5; set protocol: "5"')
+        if self.message_expiry is not None and self.retain:
+            raise ValueError("message_expiry: not with retain: what a late subscriber is owed would not be known")
+        return self
 
 
 class SubscriberSettings(ClientSettings):

@@ -80,6 +80,14 @@ def _session_expired(declared: Declared) -> Sequence[Mechanism]:
     return (Limit(why=why, measure=Measure.ABSENT, most=expiry_ns, path=(Party.CONSUMER, Party.HOLDERS)),)
 
 
+def _message_expired(declared: Declared) -> Sequence[Mechanism]:
+    expiry_ns = publisher_settings(declared.producer).message_expiry
+    if expiry_ns is None:
+        return ()
+    why = f"message_expiry: {format_duration(expiry_ns)}: what waits for a subscriber for longer is deleted"
+    return (Limit(why=why, measure=Measure.LEFT, most=expiry_ns, path=(Party.CONSUMER, Party.HOLDERS)),)
+
+
 def _in_memory_of_client(declared: Declared) -> Sequence[Mechanism]:
     if _qos(declared) != EXACTLY_ONCE or not _lasting(declared):
         return ()
@@ -195,6 +203,15 @@ RULES = (
         "MQTT 5.0 (OASIS), 3.1.2.11.2 Session Expiry Interval",
         "mosquitto/crash-subscriber:expired",
         "mosquitto/crash-subscriber:not-expired",
+    ),
+    Rule(
+        "mosquitto.message-expired",
+        ("lost",),
+        _message_expired,
+        "set producer.message_expiry to more than the longest absence, or remove it",
+        "MQTT 5.0 (OASIS), 3.3.2.3.3 Message Expiry Interval",
+        "mosquitto/crash-subscriber:message-expired",
+        "mosquitto/crash-subscriber:kept",
     ),
     Rule(
         "mosquitto.client-memory",

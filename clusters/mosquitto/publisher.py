@@ -20,6 +20,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.mosquitto.client_settings import PublisherSettings
@@ -46,6 +47,7 @@ class MqttPublisher(Connection):
         super().__init__(settings, address, name)
         self._completed = completed
         self._retain = settings.retain
+        self._properties = _properties(settings)
         self._window = settings.max_inflight if settings.qos else _UNDER_WAY_MAX
         self._waiting: deque[tuple[str, bytes, int]] = deque()
         self._token_of: dict[int, int] = {}
@@ -97,7 +99,7 @@ class MqttPublisher(Connection):
         """Give to paho what may be under way."""
         while self._waiting and self.ready and len(self._token_of) < self._window:
             topic, payload, token = self._waiting.popleft()
-            info = self.client.publish(topic, payload, self.settings.qos, self._retain)
+            info = self.client.publish(topic, payload, self.settings.qos, self._retain, self._properties)
             self._token_of[info.mid] = token
             if info.mid in self._early:
                 self._settle(info.mid, self._early.pop(info.mid))
@@ -126,3 +128,12 @@ class MqttPublisher(Connection):
         else:
             # PUBCOMP with an error: the broker does not know the message any more, and may have delivered it.
             self._completed(token, INFO, reason.getName(), None)
+
+
+def _properties(settings: PublisherSettings) -> Properties | None:
+    """Return the properties of each message, with MQTT 5; None: none."""
+    if settings.message_expiry is None:
+        return None
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+    properties.MessageExpiryInterval = settings.message_expiry // SECOND
+    return properties

@@ -209,6 +209,22 @@ def _absent(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     return derived
 
 
+def _left(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages had waited for that long when the consumer that lacks them was back; if it never was, when
+    the run was over."""
+    links, derived = Links(record), Derived.nothing(cases.size)
+    written_ns = np.where(cases.message.known, cases.message.written_ns, FOREVER)
+    end_ns = _end_ns(record, cases)
+    for name, rows in lacking(record, cases):
+        for place, here in cases.by_place(rows):
+            for gap in links.interruptions(mechanism.path, place, "", name, PARTS_CONNECTIONS):
+                back_at_ns = min(back_ns(record, place, name, gap), end_ns)
+                waited = (cases.at_ns[here] >= gap.start_ns) & (back_at_ns - written_ns[here] >= mechanism.most)
+                words = f"it waited for {name}, which was away from {gap.start_ns / 1e9:.1f} s on"
+                derived.tell(here[waited], Story(words, (gap.effect,)))
+    return derived
+
+
 def _absences(
     record: Record, links: Links, mechanism: Limit, place: Place, client: str
 ) -> list[tuple[int, int, tuple[Effect, ...]]]:
@@ -243,6 +259,7 @@ _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.HELD: _held,
     Measure.NEWER: _followed,
     Measure.WAITING: _waited,
+    Measure.LEFT: _left,
     Measure.ABSENT: _absent,
     Measure.CLOCK: _ahead,
 }

@@ -110,6 +110,28 @@ def test_a_session_that_expired_is_that_of_its_own_subscriber(tmp_path: Path) ->
     assert verdict == {"lost": (500, False)}
 
 
+@pytest.mark.parametrize(
+    ("client", "gone", "allowed"),
+    [
+        ("consumer-0", range(310, 790), True),
+        ("consumer-0", range(310, 900), False),  # some had waited for less than that when it was back
+        ("consumer-0", range(1500, 1700), False),  # it was there
+        ("consumer-2", range(310, 790), False),  # another one was away
+    ],
+)
+def test_a_message_expires_that_waited_for_its_own_subscriber_for_long_enough(
+    tmp_path: Path, client: str, gone: range, allowed: bool
+) -> None:
+    producer = {**LASTS["producer"], "protocol": "5", "message_expiry": "3s"}
+    config = {"max_queued_messages": 0}
+
+    verdict = _verdict(
+        tmp_path, {**LASTS, "producer": producer}, AT_LEAST_ONCE, [AWAY], (client, gone), config,
+        away=("consumer-0", 4, 12),
+    )  # fmt: skip
+    assert verdict == {"lost": (len(gone), allowed)}
+
+
 @pytest.mark.parametrize(("fault", "allowed"), [(BYSTANDER, False), (OWN, True)])
 def test_a_message_comes_again_to_whose_connection_ended(tmp_path: Path, fault: Any, allowed: bool) -> None:
     verdict = _verdict(tmp_path, LASTS, AT_LEAST_ONCE, [fault], again=range(1000, 1300))
