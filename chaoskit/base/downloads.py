@@ -5,9 +5,11 @@ Whoever downloads something calls `about_to_download` right before.
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 
 from chaoskit.base.errors import WouldDownload
 
@@ -36,3 +38,25 @@ def about_to_download(what: str) -> None:
         if what not in told:
             told.append(what)
         raise WouldDownload(f"{what} is not downloaded in a dry run")
+
+
+@contextmanager
+def one_at_a_time(folder: Path, what: str) -> Iterator[None]:
+    """Keep other processes from making the same folder of the cache; wait for one that does, but not in a dry run.
+
+    Args:
+        folder: the folder; the file that is locked is beside it.
+        what: what is in it, such as `Kafka 4.1.1`.
+
+    Raises:
+        WouldDownload: this is a dry run, and another process is making it.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if _told.get() is not None:
+                about_to_download(f"{what}, which another process is making now")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

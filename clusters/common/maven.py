@@ -6,7 +6,6 @@ digests, written once into the cache folder, is verified at the first use by eac
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaoskit.base.downloads import about_to_download
+from chaoskit.base.downloads import about_to_download, one_at_a_time
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 from clusters.common.release import numbers_of
@@ -70,9 +69,7 @@ def fetch(release: Release) -> Path:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
     folder = cache_folder() / release.folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(folder, f"{release.system} ({release.folder})"):
         if not (folder / _MANIFEST).exists():
             _download(release, folder)
         _verify(folder)

@@ -6,7 +6,6 @@ made stays in the cache, with the list of its packages.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -16,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from chaoskit.base import durable
-from chaoskit.base.downloads import about_to_download
+from chaoskit.base.downloads import about_to_download, one_at_a_time
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 from chaoskit.contract.host import Root
@@ -36,9 +35,7 @@ def make(root: Root) -> None:
         BadInput: it cannot be made, or a package has another version than asked for.
     """
     folder = _folder(root)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(folder, f"Debian {root.release} with {', '.join(root.packages)}"):
         if not (folder / _PACKAGES).exists():
             _make(root, folder)
 

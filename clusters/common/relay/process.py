@@ -5,7 +5,6 @@ The Java programs are compiled once for each release of a system, by the Eclipse
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -16,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from chaoskit.base.downloads import one_at_a_time
 from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.state import cache_folder
 from clusters.common import java, maven
@@ -166,8 +166,7 @@ def _classpath(relay: Relay, version: str) -> str:
     sources = [*sorted(_SHARED.glob("*.java")), *sorted(relay.source.parent.glob("*.java"))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     folder = cache_folder() / f"{relay.system.lower()}-relay-{version}-{digest}"
-    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(folder, f"{relay.system}'s Java client"):
         if not folder.exists():
             _compile(sources, jars, folder)
     return f"{folder}:{jars}/*"
