@@ -15,6 +15,7 @@ from chaoskit.base.latency import Flags, Ints
 from chaoskit.contract.guarantee import FOREVER, Declared
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.traits import Group, Resends, Transactions
+from chaoskit.contract.workload import CONSUMER
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.counting import Operations, is_word
@@ -54,8 +55,9 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
         if opened is not None:
             client, begun_ns, ended_ns = opened
             own[_TRANSACTIONS] = int((_under(fault, begun_ns, ended_ns) & _of(client, operations, hit)).sum())
-        if hit and declared.get(Group) and any(each.owners for each in readers):
-            own[_OWNED] = sum(_owns(each, hit, fault.start_ns) for each in readers)
+        members = frozenset(name for name in hit or () if name.startswith(f"{CONSUMER}-"))
+        if members and declared.get(Group) and any(each.owners for each in readers):
+            own[_OWNED] = sum(_owns(each, members, fault.start_ns) for each in readers)
     return found
 
 

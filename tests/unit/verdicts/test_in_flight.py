@@ -66,6 +66,13 @@ def test_nothing_is_proved_of_a_group_whose_member_had_no_partition(member: str,
     )
 
 
+def test_a_fault_of_a_producer_says_nothing_of_the_group(tmp_path: Path) -> None:
+    verdict = _run(tmp_path, GROUP, ("client-crash", "producer-0", 5, 8))
+
+    assert "partitions_owned" not in verdict.faults[0]
+    assert verdict.problems == ()
+
+
 @pytest.mark.parametrize(
     ("fault", "opened"),
     [
