@@ -47,6 +47,7 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
     operations = Operations.of(table)
     end_ns = np.where(operations.end_ns < 0, FOREVER, operations.end_ns)
     opened = _transactions(table, operations, end_ns) if declared.get(Transactions) else None
+    in_groups = declared.get(Group) is not None
     found: dict[int, dict[str, int]] = {}
     for fault in faults:
         hit = frozenset(fault.targets) if _hits_clients(fault) else None
@@ -56,7 +57,7 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
             client, begun_ns, ended_ns = opened
             own[_TRANSACTIONS] = int((_under(fault, begun_ns, ended_ns) & _of(client, operations, hit)).sum())
         members = frozenset(name for name in hit or () if name.startswith(f"{CONSUMER}-"))
-        if members and declared.get(Group) and any(each.owners for each in readers):
+        if members and in_groups and any(each.owners for each in readers):
             own[_OWNED] = sum(_owns(each, members, fault.start_ns) for each in readers)
     return found
 
