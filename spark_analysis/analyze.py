@@ -278,7 +278,7 @@ def _write(analysed: Analysed) -> None:
             parquet.write(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished)
     report = page(analysed.tables, analysed.skipped, analysed.standings, _links(analysed))
     durable.write(analysed.report, report.encode())
-    durable.write(analysed.summary, markdown(analysed.standings, analysed.tables["runs"]).encode())
+    durable.write(analysed.summary, markdown(analysed.standings, analysed.tables["runs"], analysed.skipped).encode())
     owner.give([*files.values(), analysed.report, analysed.summary])
 
 

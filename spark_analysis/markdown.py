@@ -11,38 +11,58 @@ from chaoskit.report.words import milliseconds, number
 from spark_analysis.standing import Standing
 
 _MARKS = {VALID: "✅ valid", INVALID: "❌ invalid", UNKNOWN: "❔ unknown"}
+_UNREADABLE = "❔ not readable"
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|"})
 
 
-def markdown(standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return the summary: how each scenario with several runs stands, and all runs that are not valid of the others.
+def markdown(
+    standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str] | None = None
+) -> str:
+    """Return the summary: how each scenario stands.
 
     Args:
         standings: see `spark_analysis.standing`.
         runs: rows of runs.
+        skipped: runs that could not be read, with the reason.
     """
+    skipped = skipped or {}
     counts = {verdict: sum(row["verdict"] == verdict for row in runs) for verdict in _MARKS}
-    told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items() if count)
-    return "\n".join([f"## chaoskit: {len(runs):,} runs, {told}", "", *_scenarios(standings), *_once(standings, runs)])
+    told = [f"{count:,} {verdict}" for verdict, count in counts.items() if count]
+    told += [f"{len(skipped):,} not readable"] if skipped else []
+    lines = [f"## chaoskit: {len(runs) + len(skipped):,} runs, {', '.join(told)}", ""]
+    lines += [*_scenarios(standings, runs, skipped), *_differences(standings)]
+    lines += [f"- {_UNREADABLE} {_cell(name)}: {_cell(why)}" for name, why in skipped.items()]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _scenarios(standings: Sequence[Standing]) -> Iterator[str]:
-    if not standings:
-        return
+def _scenarios(
+    standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a row for each scenario: those that are not valid now first, then those that ran several times."""
     yield "| scenario | last run | since | what happened | lost | send p99 | recovery |"
     yield "|---|---|---|---|---|---|---|"
     for standing in standings:
-        row, first = standing.latest, standing.first_bad
-        since = (
-            ""
-            if first is None
-            else f"{first['time']:%Y-%m-%d %H:%M}, {standing.bad_runs} run{'s' if standing.bad_runs > 1 else ''}"
-        )
-        times = (milliseconds(row[name]) for name in ("p99_ms", "recovered_after_heal_ms"))
-        told = row["headline"].partition(";")[0]
-        cells = (standing.scenario, _MARKS[row["verdict"]], since, told, number(row["lost"]), *times)
-        yield f"| {' | '.join(map(_cell, cells))} |"
+        first = standing.first_bad
+        since = "" if first is None else f"{first['time']:%Y-%m-%d %H:%M}, {_runs(standing.bad_runs)}"
+        yield _row(standing.latest, since, skipped)
+    several = {standing.scenario for standing in standings}
+    once = [row for row in runs if row["scenario"] not in several]
+    for row in sorted(once, key=lambda row: (row["verdict"] == VALID, row["scenario"])):
+        yield _row(row, "", skipped)
     yield ""
+
+
+def _row(row: Mapping[str, Any], since: str, skipped: Mapping[str, str]) -> str:
+    """Return the row of a scenario, whose last run may be one that could not be read."""
+    folder = row["run"].partition("/")[0]
+    unread = any(name.partition("/")[0] == folder and name > row["run"] for name in skipped)
+    mark = f"{_UNREADABLE}; before: {_MARKS[row['verdict']]}" if unread else _MARKS[row["verdict"]]
+    times = (milliseconds(row[name]) for name in ("p99_ms", "recovered_after_heal_ms"))
+    cells = (row["scenario"], mark, since, row["headline"], number(row["lost"]), *times)
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _differences(standings: Sequence[Standing]) -> Iterator[str]:
     for standing in standings:
         if standing.first_bad is not None and standing.last_good is not None:
             what = "; ".join(standing.differs) or "nothing in the scenario"
@@ -51,11 +71,8 @@ def _scenarios(standings: Sequence[Standing]) -> Iterator[str]:
     yield ""
 
 
-def _once(standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    several = {standing.scenario for standing in standings}
-    for row in runs:
-        if row["scenario"] not in several and row["verdict"] != VALID:
-            yield f"- {_MARKS[row['verdict']]} {_cell(row['run'])}: {_cell(row['headline'])}"
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count > 1 else ''}"
 
 
 def _cell(text: str) -> str:

@@ -75,12 +75,13 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def began_at(run: Run) -> datetime:
-    """Return when a run began: from origin.json, else from the name of its folder, else from its history."""
-    try:
-        return datetime.fromisoformat(read_json(run.folder / "wal" / "origin.json")["wall"])
-    except (BadInput, KeyError, ValueError, TypeError):
-        pass
+    """Return when a run began: from the name of its folder, by which all verbs order runs; else from origin.json, else
+    from its history."""
     try:
         return datetime.strptime(run.folder.name.split("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(read_json(run.folder / "wal" / "origin.json")["wall"])
+    except (BadInput, KeyError, ValueError, TypeError):
         return datetime.fromtimestamp((run.folder / "operations.parquet").stat().st_mtime, UTC)

@@ -46,7 +46,7 @@ def one_at_a_time(folder: Path, what: str) -> Iterator[None]:
 
     Args:
         folder: the folder; the file that is locked is beside it.
-        what: what is in it, such as `Kafka 4.1.1`.
+        what: what is in it: a system and its release.
 
     Raises:
         WouldDownload: this is a dry run, and another process is making it.

@@ -80,11 +80,20 @@ def _list_scenarios(words: Sequence[str]) -> None:
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)
     table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
-    for name, path in found.items():
+    for name in sorted(found, key=lambda name: _rank(name, found[name], words)):
+        path = found[name]
         variants = "" if name in sweeps else ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))
     wide_console().print(table)
     say("", "chaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")
+
+
+def _rank(name: str, path: Path, words: Sequence[str]) -> int:
+    """Return where a scenario that matches belongs: first those whose name or title has the words themselves, then
+    those whose file has them, then those that have what they mean."""
+    title, text = f"{name} {summary_of(path)}".lower(), path.read_text(encoding="utf-8").lower()
+    in_title, in_text = (sum(word.lower() in where for word in words) for where in (title, text))
+    return -2 * in_title - in_text
 
 
 def _matching(name: str, path: Path, sought: Sequence[Sequence[str]]) -> int:

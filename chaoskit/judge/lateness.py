@@ -67,4 +67,7 @@ def after_the_load(faults: Sequence[Mapping[str, Any]], end_ms: float) -> Iterat
         if fault["kind"] not in in_time:
             what, at_s = f"{fault['kind']} of {', '.join(fault['targets'])}", fault["effective_ms"] / 1000
             over = f"when the load was over (at {end_ms / 1000:.1f} s)"
-            yield f"{what} took effect at {at_s:.1f} s, {over}; begin it earlier"
+            remedy, took_s = "begin it earlier", at_s - fault["at_ms"] / 1000
+            if fault["at_ms"] < end_ms:
+                remedy = f"it took {took_s:.1f} s: begin it earlier, or make workload.duration longer by as much"
+            yield f"{what} took effect at {at_s:.1f} s, {over}; {remedy}"

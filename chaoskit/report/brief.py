@@ -113,6 +113,8 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _cost(verdict: Verdict) -> Iterator[str]:
+    if not verdict.counts["acked"]:
+        return  # there is no latency, and no time between acknowledgements
     quiet, send = (verdict.latency.get(name, {}) for name in ("quiet", "send"))
     cost = f"send p99 {p99(send)}"
     if verdict.faults and "send" in quiet:
@@ -127,7 +129,7 @@ def _ending(verdict: Verdict, folder: Path) -> Iterator[str]:
     here = one_line(str(folder))
     yield f"  run folder: {here}{f' ({REPORT} is in it)' if (folder / REPORT).exists() else ''}"
     if verdict.verdict != VALID and (since := since_last_valid(folder, program())) is not None:
-        yield from _wrapped([f"differs from when it was valid: {since.differs}"], most=2)
+        yield from _wrapped([f"differs from {since.differs}"], most=2)
         yield f"  to compare: {one_line(since.command)}"
     details = one_line(shlex.join([program(), "check", "--details", str(folder)]))
     yield f"  in detail: {details}"

@@ -44,7 +44,7 @@ def since_last_valid(folder: Path, program: str) -> Since | None:
     more = [f"and {len(differs) - _SHOWN} more"] if len(differs) > _SHOWN else []
     told = "; ".join([*differs[:_SHOWN], *more]) or "nothing in the scenario but the seed"
     return Since(
-        one_line(f"{told} (the last valid run: {last.name})"), shlex.join([program, "compare", str(last), str(here)])
+        one_line(f"{last.name}, the last valid run, by {told}"), shlex.join([program, "compare", str(last), str(here)])
     )
 
 

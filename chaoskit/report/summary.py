@@ -320,7 +320,7 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines += [f"  {reason}" for reason in verdict.reasons]
     lines.append(f"  run folder: {one_line(str(folder))}")
     if verdict.verdict != VALID and (since := since_last_valid(folder, program())) is not None:
-        lines += [f"  differs from when it was valid: {since.differs}", f"  to compare: {one_line(since.command)}"]
+        lines += [f"  differs from {since.differs}", f"  to compare: {one_line(since.command)}"]
     if verdict.replayable:
         lines.append(f"  to repeat it: {replay_command(folder)}")
         lines.append(f"  to try another setting: {program()} run {one_line(shlex.quote(str(folder)))} --with KEY=VALUE")
