@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -26,18 +27,22 @@ def settings(scenario: Mapping[str, Any]) -> str:
     >>> settings({"cluster": {"system": "mine", "hosts": 3, "topic": {"min.insync.replicas": 2}},
     ...           "workload": {"kind": "log", "rate": 50, "producer": {"acks": "all"}}})
     'log, min.insync.replicas=2, rate=50, acks=all'
+    >>> settings({"cluster": {"system": "mine", "topic": {"a": 1}, "config": {"a": 2}}})
+    'topic.a=1, config.a=2'
     """
     cluster, workload = scenario.get("cluster") or {}, scenario.get("workload") or {}
     keeps = " ".join(str(workload[key]) for key in ("type", "kind") if workload.get(key))
     usual = {**_usual_cluster(cluster), **_usual("workload", workload.get("kind", ""))}
     told = [
-        text
+        setting
         for given in (cluster, workload)
         for key, value in given.items()
         if key not in _ELSEWHERE
-        for text in _flat(key, value, usual.get(key))
+        for setting in _flat(key, value, usual.get(key))
     ]
-    return ", ".join([*([keeps] if keeps else []), *told])
+    times = Counter(name for _, name, _ in told)
+    named = [f"{name if times[name] == 1 else f'{of}.{name}'}={value}" for of, name, value in told]
+    return ", ".join([*([keeps] if keeps else []), *named])
 
 
 def configuration(scenario: Mapping[str, Any]) -> str:
@@ -71,12 +76,14 @@ def _usual(what: str, name: str, **given: Any) -> dict[str, Any]:
         return {}
 
 
-def _flat(key: str, value: Any, usual: Any) -> Iterator[str]:
+def _flat(key: str, value: Any, usual: Any, of: str = "workload") -> Iterator[tuple[str, str, str]]:
+    """Yield settings that are not as usual: whose they are, their names, and their values."""
     if value is None or value == usual:
         return
     if not isinstance(value, Mapping):
-        yield f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+        yield of, key, str(value).lower() if isinstance(value, bool) else str(value)
         return
     for name, inner in value.items():
         usually = usual.get(name) if isinstance(usual, Mapping) else None
-        yield from _flat(name if key in _PLAIN else f"{key}.{name}", inner, usually)
+        plain = key in _PLAIN
+        yield from _flat(name if plain else f"{key}.{name}", inner, usually, key if plain else of)
