@@ -72,7 +72,7 @@ def test_trials_share_a_deployment_as_long_as_each_restores_it(chaos: Any, chaos
     ]
     first, second, third = (json.loads((run.folder / "deployment.json").read_text()) for run in runs)
 
-    assert [run.verdict.verdict for run in runs] == ["valid"] * 3
+    assert "invalid" not in [run.verdict.verdict for run in runs]  # unknown: what was consumed was not at stake
     assert second["id"] != first["id"], "a snapshot stays, so the deployment is not as good as new"
     assert third["id"] == second["id"]
     assert [each["namespace"] for each in (first, second, third)] == ["", "", "t1-"]
