@@ -92,7 +92,11 @@ def test_a_queue_drops_what_comes_when_it_is_full(
     assert verdict == {"lost": (len(gone), allowed)}
 
 
-@pytest.mark.parametrize("faults", [[("client-pause", ("producer-1",), 11, 12)], []], ids=["a publisher", "none"])
+@pytest.mark.parametrize(
+    "faults",
+    [[("client-pause", ("producer-1",), 11, 12)], [("client-pause", ("consumer-2",), 11, 17)], []],
+    ids=["a publisher", "it stood still", "none"],
+)
 def test_what_a_client_keeps_in_memory_is_lost_with_that_client_only(tmp_path: Path, faults: Any) -> None:
     verdict = _verdict(tmp_path, QOS_2, EXACTLY_ONCE, faults, ("consumer-2", range(1000, 1500)))
 
