@@ -1,7 +1,6 @@
-"""Measurements of one partition, small and mergeable: counts that are added, and waits.
+"""What a partition is measured by: its operations as columns, its sends, who reads it, and its waits as rows.
 
-The same functions run in process and in Spark tasks; `chaoskit.judge.metrics` makes the figures of verdict.json of
-their results.
+`chaoskit.judge.measuring` makes counts and waits of it, in process and in Spark tasks.
 """
 
 from __future__ import annotations

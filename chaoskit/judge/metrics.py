@@ -35,7 +35,7 @@ _MILLION = 1e6
 
 
 def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
-    """Return COUNTS and WAITS of a history; see `chaoskit.judge.counting`."""
+    """Return COUNTS and WAITS of a history; see `chaoskit.judge.measuring`."""
     counts, found = [operations_counted(history.operations)], [WAITS.empty_table()]
     operations = Operations.of(history.operations)
     for each in history.partitions:
