@@ -37,8 +37,7 @@ class ClientCrash(Nemesis):
         return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
-        if ended := [client.name for client in strike.clients if not client.running()]:
-            raise NemesisError(f"not running: {', '.join(ended)}")
+        _refuse_ended(strike)
         for client in strike.clients:
             client.crash()
 
@@ -99,8 +98,7 @@ class ClientHang(Nemesis):
         return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
-        if ended := [client.name for client in strike.clients if not client.running()]:
-            raise NemesisError(f"not running: {', '.join(ended)}")
+        _refuse_ended(strike)
         for client in strike.clients:
             client.hang()
 
@@ -205,6 +203,11 @@ class ClientDisconnect(Nemesis):
                     raise NemesisError(f"{client.name} did not reconnect within {_SEEN_WITHIN_S} s")
                 time.sleep(_POLL_S)
         return f"reconnected: {strike.names}"
+
+
+def _refuse_ended(strike: Strike) -> None:
+    if ended := [client.name for client in strike.clients if not client.running()]:
+        raise NemesisError(f"not running: {', '.join(ended)}")
 
 
 def _refuse_dead(strike: Strike) -> None:

@@ -65,9 +65,9 @@ def _row(row: Mapping[str, Any], since: str, skipped: Mapping[str, str]) -> str:
 def _differences(standings: Sequence[Standing]) -> Iterator[str]:
     for standing in standings:
         if standing.first_bad is not None and standing.last_good is not None:
-            what = "; ".join(standing.differs) or "nothing in the scenario"
             good, bad = _cell(standing.last_good["run"]), _cell(standing.first_bad["run"])
-            yield f"- **{_cell(standing.scenario)}**: {bad} differs from {good}, the last valid run, by: {_cell(what)}"
+            scenario, difference = _cell(standing.scenario), _cell(standing.difference)
+            yield f"- **{scenario}**: {bad} differs from {good}, the last valid run, by: {difference}"
     yield ""
 
 

@@ -22,7 +22,7 @@ class Standing:
         runs: rows of trends, oldest first.
         first_bad: of a scenario whose last run is not valid, the first run after the last valid one; else None.
         last_good: the last valid run; None if there is none.
-        differs: what differs between these two runs, in words; empty if nothing of their scenarios does.
+        differs: what differs between the scenarios of these two runs, in words.
     """
 
     scenario: str
@@ -35,6 +35,11 @@ class Standing:
     def latest(self) -> Mapping[str, Any]:
         """The last run."""
         return self.runs[-1]
+
+    @property
+    def difference(self) -> str:
+        """What differs, in one line."""
+        return "; ".join(self.differs) or "nothing in the scenario"
 
     @property
     def bad_runs(self) -> int:

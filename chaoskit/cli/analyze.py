@@ -80,5 +80,5 @@ def _say_standings(standings: Sequence[Any]) -> None:
             say(f"{standing.latest['verdict']} now: {standing.scenario}, since {standing.first_bad['run']}")
             say(f"  {standing.first_bad['headline']}")
         if standing.first_bad is not None and standing.last_good is not None:
-            differs = "; ".join(standing.differs) or "nothing in the scenario"
-            say(f"  what differs from {standing.last_good['run']}, the last valid run: {differs}")
+            good = standing.last_good["run"]
+            say(f"  what differs from {good}, the last valid run: {standing.difference}")

@@ -139,7 +139,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
-        of_clients = _hits_clients(fault)
+        of_clients = hits_clients(fault)
         own = [
             each
             for each in membership
@@ -205,7 +205,7 @@ def changes(place: Place, standings: Sequence[Standing]) -> Iterator[Changed]:
 def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[int]]) -> list[str]:
     """Return why nobody saw what a fault did to the system, if it did anything at all."""
     doubts = [] if fault.effective_ns is not None else ["its effect was not proved"]
-    if _hits_clients(fault):
+    if hits_clients(fault):
         return doubts
     if not placements.places:
         doubts.append("nobody recorded who leads and who is in sync")
@@ -223,7 +223,7 @@ def _of_others(fault: Fault, faults: Sequence[Fault], open_findings: Sequence[tu
         yield "another fault held at the same time, and nothing else changed"
 
 
-def _hits_clients(fault: Fault) -> bool:
+def hits_clients(fault: Fault) -> bool:
     """Return whether a fault is one of clients; one that is not installed may be of anything."""
     return fault.kind in plugins.names("nemesis") and installed.nemesis(fault.kind).hits == "clients"
 

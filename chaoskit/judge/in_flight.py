@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Flags, Ints
 from chaoskit.contract.guarantee import FOREVER, Declared
-from chaoskit.contract.installed import nemesis
 from chaoskit.contract.traits import Group, Resends, Transactions
 from chaoskit.contract.workload import CONSUMER
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
+from chaoskit.judge.consequence import hits_clients
 from chaoskit.judge.counting import Operations, is_word
 from chaoskit.judge.readers import Readers
 
@@ -47,17 +46,17 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
     operations = Operations.of(table)
     end_ns = np.where(operations.end_ns < 0, FOREVER, operations.end_ns)
     opened = _transactions(table, operations, end_ns) if declared.get(Transactions) else None
-    in_groups = declared.get(Group) is not None
+    owners_told = declared.get(Group) is not None and any(each.owners for each in readers)
     found: dict[int, dict[str, int]] = {}
     for fault in faults:
-        hit = frozenset(fault.targets) if _hits_clients(fault) else None
+        hit = frozenset(fault.targets) if hits_clients(fault) else None
         sends = operations.sends & _under(fault, operations.start_ns, end_ns) & _of(operations.client, operations, hit)
         own = found[fault.number] = {_SENDS: int(np.count_nonzero(sends))}
         if opened is not None:
             client, begun_ns, ended_ns = opened
             own[_TRANSACTIONS] = int((_under(fault, begun_ns, ended_ns) & _of(client, operations, hit)).sum())
         members = frozenset(name for name in hit or () if name.startswith(f"{CONSUMER}-"))
-        if members and in_groups and any(each.owners for each in readers):
+        if members and owners_told:
             own[_OWNED] = sum(_owns(each, members, fault.start_ns) for each in readers)
     return found
 
@@ -84,13 +83,6 @@ def nothing_open(
 def _none(faults: Sequence[Mapping[str, Any]], what: str) -> bool:
     """Return whether none of some faults found anything of a kind open, as far as that is known of all of them."""
     return all(fault.get(what) == 0 for fault in faults)
-
-
-def _hits_clients(fault: Fault) -> bool:
-    try:
-        return nemesis(fault.kind).hits == "clients"
-    except BadInput:  # not installed here
-        return False
 
 
 def _under(fault: Fault, begin_ns: Ints, end_ns: Ints) -> Flags:

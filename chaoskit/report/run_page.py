@@ -227,8 +227,7 @@ def _without_bursts(rates: list[dict[str, float]]) -> float:
     """Return the highest rate that a chart shows: what waited under a fault may be acknowledged in one burst, which
     would make all else flat."""
     known = sorted(max(row["due"], row["acked"]) for row in rates)
-    usual = known[int(len(known) * _USUAL)] if known else 0.0
-    return max(min(known[-1:] or [0.0], [2 * usual])[0], 1.0)
+    return max(min(known[-1], 2 * known[int(len(known) * _USUAL)]), 1.0) if known else 1.0
 
 
 def _lost_rates(anomalies: list[dict[str, Any]], axis: Axis) -> list[dict[str, float]]:

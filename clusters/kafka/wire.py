@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterator
 from itertools import islice
 
 from chaoskit.contract.wire import Header, SizePrefixed
@@ -163,6 +164,16 @@ class _Walk:
         else:
             self.text()
 
+    def partitions(self, *, by_id: bool) -> Iterator[None]:
+        """Walk over the partitions of topics; yield behind the number of each, to go behind its fields."""
+        for _ in range(self.count()):
+            self.topic(by_id=by_id)
+            for _ in range(self.count()):
+                self.skip(4)
+                yield
+                self.tags()
+            self.tags()
+
     def tags(self) -> None:
         """Go behind the tagged fields that end each structure of a flexible response."""
         for _ in range(self._number() if self._flexible else 0):
@@ -199,35 +210,22 @@ def _error_codes(header: Header, response: bytes, error: str) -> list[int]:
 def _produce_error_codes(response: bytes, version: int) -> list[int]:
     walk = _Walk(response, version >= _PRODUCE_FLEXIBLE)
     codes = []
-    for _ in range(walk.count()):
-        walk.topic(by_id=version >= _PRODUCE_TOPIC_IDS)
-        for _ in range(walk.count()):
-            walk.skip(4)
-            codes.append(walk.skip(2))
-            walk.skip(8 + 8 * (version >= _PRODUCE_TIMES) + 8 * (version >= _PRODUCE_STARTS))
-            if version >= _PRODUCE_RECORD_ERRORS:
-                for _ in range(walk.count()):
-                    walk.skip(4)
-                    walk.text()
-                    walk.tags()
+    for _ in walk.partitions(by_id=version >= _PRODUCE_TOPIC_IDS):
+        codes.append(walk.skip(2))
+        walk.skip(8 + 8 * (version >= _PRODUCE_TIMES) + 8 * (version >= _PRODUCE_STARTS))
+        if version >= _PRODUCE_RECORD_ERRORS:
+            for _ in range(walk.count()):
+                walk.skip(4)
                 walk.text()
-            walk.tags()
-        walk.tags()
+                walk.tags()
+            walk.text()
     return codes
 
 
 def _commit_error_codes(response: bytes, version: int, throttled: int, flexible: int, topic_ids: int) -> list[int]:
     walk = _Walk(response, version >= flexible)
     walk.skip(4 if version >= throttled else 0)
-    codes = []
-    for _ in range(walk.count()):
-        walk.topic(by_id=version >= topic_ids)
-        for _ in range(walk.count()):
-            walk.skip(4)
-            codes.append(walk.skip(2))
-            walk.tags()
-        walk.tags()
-    return codes
+    return [walk.skip(2) for _ in walk.partitions(by_id=version >= topic_ids)]
 
 
 def _fetch_error_codes(response: bytes, version: int, *, whole: bool) -> list[int]:
@@ -240,19 +238,14 @@ def _fetch_error_codes(response: bytes, version: int, *, whole: bool) -> list[in
         if whole:
             return [at]
     codes = []
-    for _ in range(walk.count()):
-        walk.topic(by_id=version >= _FETCH_TOPIC_IDS)
-        for _ in range(walk.count()):
-            walk.skip(4)
-            codes.append(walk.skip(2))
-            walk.skip(8 + 8 * (version >= _FETCH_STABLE) + 8 * (version >= _FETCH_STARTS))
-            for _ in range(walk.count() if version >= _FETCH_STABLE else 0):
-                walk.skip(16)
-                walk.tags()
-            walk.skip(4 if version >= _FETCH_PREFERRED else 0)
-            walk.skip(max(0, walk.count()))
+    for _ in walk.partitions(by_id=version >= _FETCH_TOPIC_IDS):
+        codes.append(walk.skip(2))
+        walk.skip(8 + 8 * (version >= _FETCH_STABLE) + 8 * (version >= _FETCH_STARTS))
+        for _ in range(walk.count() if version >= _FETCH_STABLE else 0):
+            walk.skip(16)
             walk.tags()
-        walk.tags()
+        walk.skip(4 if version >= _FETCH_PREFERRED else 0)
+        walk.skip(max(0, walk.count()))
     return codes
 
 

@@ -24,6 +24,7 @@ from nemeses import clients as faults_of_clients
 from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientPause
 
 _SILENCE_S = 0.3
+_HEARTBEATS = 30
 
 _CLIENT = """
 import socket, sys, time
@@ -321,14 +322,19 @@ def _looping(tmp_path: Path, every_s: float = 0.01) -> Iterator[tuple[Client, so
             client.join(time.monotonic() + BUSY_S)
 
 
-def _heard(connection: socket.socket, s: float = _SILENCE_S) -> bytes:
-    """Return what arrives in a while, without what had arrived before."""
+def _heard(connection: socket.socket) -> bytes:
+    """Return what arrives until some heartbeats have, without what had arrived before."""
     connection.setblocking(False)
     with suppress(BlockingIOError):
         while connection.recv(65536):
             pass
-    time.sleep(s)
-    return connection.recv(65536)
+    connection.settimeout(BUSY_S)
+    heard = b""
+    while heard.count(b"heartbeat ") < _HEARTBEATS:
+        arrived = connection.recv(65536)
+        assert arrived, "the client closed its connection"
+        heard += arrived
+    return heard
 
 
 def test_a_client_that_hangs_works_no_more_while_its_library_goes_on(tmp_path: Path) -> None:
