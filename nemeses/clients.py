@@ -105,8 +105,8 @@ class ClientHang(Nemesis):
     def verify(self, strike: Strike) -> str:
         for client in strike.clients:
             _await_hung(client, True)
-        told = [f"{client.name} (process {client.pid}, {_state(client.pid)})" for client in strike.clients]
-        return f"stands still between two operations: {', '.join(told)}"
+        hung = [f"{client.name} (process {client.pid}, {_state(client.pid)})" for client in strike.clients]
+        return f"stands still between two operations: {', '.join(hung)}"
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:

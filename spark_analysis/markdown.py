@@ -27,9 +27,9 @@ def markdown(
     """
     skipped = skipped or {}
     counts = {verdict: sum(row["verdict"] == verdict for row in runs) for verdict in _MARKS}
-    told = [f"{count:,} {verdict}" for verdict, count in counts.items() if count]
-    told += [f"{len(skipped):,} not readable"] if skipped else []
-    lines = [f"## chaoskit: {len(runs) + len(skipped):,} runs, {', '.join(told)}", ""]
+    shares = [f"{count:,} {verdict}" for verdict, count in counts.items() if count]
+    shares += [f"{len(skipped):,} not readable"] if skipped else []
+    lines = [f"## chaoskit: {len(runs) + len(skipped):,} runs, {', '.join(shares)}", ""]
     lines += [*_scenarios(standings, runs, skipped), *_differences(standings)]
     lines += [f"- {_UNREADABLE} {_cell(name)}: {_cell(why)}" for name, why in skipped.items()]
     return "\n".join(lines).rstrip() + "\n"

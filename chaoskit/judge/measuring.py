@@ -64,13 +64,13 @@ def partition_measured(
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
     first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
-    told = single("received", rows.size), *_of_sends(messages, operations)
+    sizes = single("received", rows.size), *_of_sends(messages, operations)
     late = _late(tables, first, timing)
     delivered = _delivered(messages, (first, reader), sends, timing)
-    counts = pa.concat_tables([*_sent(sends, timing), *told, *delivered, *late])
-    found = sends.waits(timing, model)
-    lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
-    times = [*_waits(sends, found, lasting), *silent_rows(tables, operations, rows, sends, timing, model)]
+    counts = pa.concat_tables([*_sent(sends, timing), *sizes, *delivered, *late])
+    waits = sends.waits(timing, model)
+    lasting = [each for each in waits_of(waits, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
+    times = [*_waits(sends, waits, lasting), *silent_rows(tables, operations, rows, sends, timing, model)]
     place = {"topic": partition.topic, "partition": partition.partition}
     return counts, pa.Table.from_pylist([{**place, **row} for row in times], WAITS)
 

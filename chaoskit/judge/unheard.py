@@ -49,14 +49,14 @@ def silent_rows(  # noqa: PLR0917 - all that is known of a partition
     done_ns = done_ns + delay_ns(tables[1])
     end_ns = timing.load.end_ns
     for reader in _readers(tables, operations, rows, model):
-        found = silences(reader.received_ns, max(reader.since_ns, timing.load.begin_ns), start_ns, done_ns, end_ns)
-        waits = [("unheard", 0, found.longest(timing.load.begin_ns, end_ns))]
-        waits += [("unheard-long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS))]
+        silent = silences(reader.received_ns, max(reader.since_ns, timing.load.begin_ns), start_ns, done_ns, end_ns)
+        waits = [("unheard", 0, silent.longest(timing.load.begin_ns, end_ns))]
+        waits += [("unheard-long", number, wait) for number, wait in enumerate(silent.lasting(UNAVAILABLE_MIN_NS))]
         for number, fault in enumerate(timing.faults):
             until_ns = end_ns if fault.healed_ns is None else fault.healed_ns
-            waits.append(("unheard-fault", number, found.longest(fault.start_ns, until_ns)))
+            waits.append(("unheard-fault", number, silent.longest(fault.start_ns, until_ns)))
             if fault.healed_ns is not None and fault.healed_ns < end_ns:
-                waits.append(("heard", number, found.after(fault.healed_ns, timing.soon_ns(fault.healed_ns))))
+                waits.append(("heard", number, silent.after(fault.healed_ns, timing.soon_ns(fault.healed_ns))))
         for of, number, wait in waits:
             if wait is not None:
                 times = {"begin_ns": wait.begin_ns, "end_ns": wait.end_ns, "answered": wait.answered}

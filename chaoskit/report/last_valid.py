@@ -42,9 +42,10 @@ def since_last_valid(folder: Path, program: str) -> Since | None:
         return None
     differs = sorted_differences(before, now)
     more = [f"and {len(differs) - _SHOWN} more"] if len(differs) > _SHOWN else []
-    told = "; ".join([*differs[:_SHOWN], *more]) or "nothing in the scenario but the seed"
+    difference = "; ".join([*differs[:_SHOWN], *more]) or "nothing in the scenario but the seed"
     return Since(
-        one_line(f"{last.name}, the last valid run, by {told}"), shlex.join([program, "compare", str(last), str(here)])
+        one_line(f"{last.name}, the last valid run, by {difference}"),
+        shlex.join([program, "compare", str(last), str(here)]),
     )
 
 
