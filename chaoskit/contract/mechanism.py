@@ -68,7 +68,7 @@ class Copies:
         why: the setting from which it follows.
         required: who must have it when it is acknowledged.
         takes: damage that takes a copy.
-        in_process: whether a copy is in the memory of a process, and goes with it.
+        in_process: which ends of a process take a copy, because it is in the memory of the process.
         elects: which hosts without it may become leader.
         lag_ns: how long a replica that counts as in sync may lag; None: being in sync says nothing of older messages.
         enough: how many lost copies are enough, although others remain; None: all.
@@ -87,7 +87,7 @@ class Copies:
     why: str
     required: Required = Required.IN_SYNC
     takes: Damage = Damage.NONE
-    in_process: bool = False
+    in_process: Act = Act.NONE
     elects: Elects = Elects.NONE
     lag_ns: int | None = 0
     enough: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.mechanism import Choice, Copies, Mechanism
 from chaoskit.contract.traits import Recovers
@@ -67,10 +68,10 @@ def _one_mark(declared: Declared) -> Sequence[Mechanism]:
     if directories <= 1 or version >= fixed:
         return ()
     why = (
-        f"{directories} ledger_directories, and a bookie's process ended: a flush of one directory marks the journal "
+        f"{directories} ledger_directories, and a bookie's process was killed: a flush of one directory marks the journal "
         "as flushed for all of them, so that entries of the others are not replayed"
     )
-    return (Copies(why=why, in_process=True, enough=1, leader_counts=False, lag_ns=None),)
+    return (Copies(why=why, in_process=Act.ENDS, enough=1, leader_counts=False, lag_ns=None),)
 
 
 RULES = (

@@ -41,7 +41,7 @@ def _transient(declared: Declared) -> Sequence[Mechanism]:
     if queueing is None or queueing.persistent or type_of(declared) == QUORUM:
         return ()
     why = "persistent: false: classic queues keep the message in memory only, and a node restarted"
-    return (Copies(why=why, required=Required.LEADER, in_process=True),)
+    return (Copies(why=why, required=Required.LEADER, in_process=Act.ENDS | Act.STOPS),)
 
 
 def _one_copy_not_fsynced(declared: Declared) -> Sequence[Mechanism]:

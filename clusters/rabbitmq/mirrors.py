@@ -22,7 +22,7 @@ def _unsynchronised(declared: Declared) -> Sequence[Mechanism]:
         "messages: it was down before, and joined again without what it had"
     )
     elects = Elects.LAGGING | Elects.OUT_OF_SYNC | Elects.DAMAGED
-    return (Copies(why=why, in_process=True, elects=elects, lag_ns=None),)
+    return (Copies(why=why, in_process=Act.ENDS | Act.STOPS, elects=elects, lag_ns=None),)
 
 
 def _apart(declared: Declared) -> Sequence[Mechanism]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.act import LATE, PARTS_CONNECTIONS
+from chaoskit.contract.act import LATE, PARTS_CONNECTIONS, Act
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Mechanism, Party, Session
@@ -61,7 +61,7 @@ def forgotten(declared: Declared) -> Sequence[Mechanism]:
     return tuple(mechanism for rule in losing for mechanism in rule.mechanisms(declared))
 
 
-def _one_bookie(declared: Declared, why: str, takes: Damage = Damage.NONE, *, in_process: bool = False) -> Copies:
+def _one_bookie(declared: Declared, why: str, takes: Damage = Damage.NONE, in_process: Act = Act.NONE) -> Copies:
     """Return that one of the bookies that had an entry is enough; see above. A bookie does not copy what it lost."""
     return Copies(
         why=f"{why}; {_recovery(declared)}",
@@ -78,9 +78,9 @@ def _no_journal(declared: Declared) -> Sequence[Mechanism]:
         return ()
     why = (
         "journalWriteData=false: a bookie acknowledges entries that it has only in memory, and loses them when its "
-        "process exits"
+        "process ends without a shutdown, in which it flushes them"
     )
-    return (_one_bookie(declared, why, Damage.FORGETS | Damage.DESTROYS, in_process=True),)
+    return (_one_bookie(declared, why, Damage.FORGETS | Damage.DESTROYS, Act.ENDS),)
 
 
 def _journal_os(declared: Declared) -> Sequence[Mechanism]:

@@ -47,7 +47,7 @@ def _harms(record: Record, mechanism: Copies, place: Place) -> Iterator[Harm]:
         if not effect.on_hosts or (effect.partitions and not _concerned(record, mechanism, place, effect)):
             continue
         taken = effect.damage & mechanism.takes
-        ended = mechanism.in_process and effect.acts & (Act.ENDS | Act.STOPS)
+        ended = effect.acts & mechanism.in_process
         if not taken and not ended:
             continue
         done_ns = effect.over_ns if effect.done_ns is None else effect.done_ns

@@ -48,7 +48,7 @@ def _took(cause: Cause, mechanism: Copies, leaders: set[str]) -> bool:
 
 
 def _takes(effect: Effect, mechanism: Copies) -> bool:
-    ended = mechanism.in_process and effect.acts & (Act.ENDS | Act.STOPS)
+    ended = effect.acts & mechanism.in_process
     return bool(effect.damage & mechanism.takes) or bool(ended)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.act import Act
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared, Guarantees, Rule
@@ -91,7 +92,11 @@ class Service:
 
 
 def _forgets(declared: Declared) -> Sequence[Mechanism]:
-    return (Copies(why="tinyqueue keeps messages in memory alone", required=Required.LEADER, in_process=True),)
+    return (
+        Copies(
+            why="tinyqueue keeps messages in memory alone", required=Required.LEADER, in_process=Act.ENDS | Act.STOPS
+        ),
+    )
 
 
 class TinyQueue:
