@@ -8,19 +8,25 @@ fault starts at 8 s and is healed after 2 s, or after 40.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import guaranteed
 import numpy as np
+import pyarrow as pa
 from guaranteed import PLACE, PaperRecord, effect
 
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.mechanism import Mechanism, Session
+from chaoskit.contract.mechanism import Limit, Mechanism, Session, Way
+from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
+from chaoskit.history.reading.reader import History, Partition
 from chaoskit.judge.explaining.attribution import derive
-from chaoskit.judge.explaining.record import NONE, Flags, Ints
+from chaoskit.judge.explaining.cases import Message
+from chaoskit.judge.explaining.record import NONE, Flags, Ints, Receipts, Sends
 
 WITHOUT = "without a fault"
 """What explains a finding that needs no fault."""
@@ -44,28 +50,45 @@ _OF_HOSTS: dict[str, dict[str, object]] = {
     "clock-jump": {},
 }
 _OF_CLIENTS = ("client-crash", "client-pause", "client-hang", "client-disconnect")
+_EVERY_S = 0.25
+_AROUND_S = 4
+_LEADS = "n1 leads"
+_GAP = "of a gap"
+"""Findings of a run in which consumers lack all that was written from 4 s before the fault until 4 s after it."""
+
+_COLUMNS = ("place_of", "op", "other_op", "at_ns", "since_ns")
 _STRANGER = "consumer-987"
 
-Reach = dict[str, list[str]]
-"""By which findings are explained, what explains them."""
+Reach = dict[str, dict[str, list[str]]]
+"""By mechanism and by which findings it explains, what explains them."""
 
 
 def reach(rule: Rule, declared: Declared) -> Reach:
     """Return what explains findings of a rule's first anomaly."""
-    paper = _Paper(rule, declared)
+    numbered: list[tuple[str, dict[str, list[str]]]] = []
+    for mechanism in rule.mechanisms(declared):
+        kind = type(mechanism).__name__
+        turn = sum(name.startswith(kind) for name, _ in numbered) + 1
+        numbered.append((f"{kind} {turn}", _reached(_Paper(rule, declared, mechanism))))
+    reached: Reach = {}
+    for _, cells in numbered:
+        names = [name for name, others in numbered if others == cells]
+        reached[", ".join(names)] = cells
+    return reached
+
+
+def _reached(paper: _Paper) -> dict[str, list[str]]:
     stranger = effect("client-pause", _STRANGER)
     by_itself = paper.explained(stranger)
-    lines: dict[str, dict[tuple[str, ...], list[str]]] = {
-        f"{WITHOUT}: {cell}": {} for cell in sorted(paper.in_words(by_itself, stranger))
-    }
-    for targets in _targets(declared):
+    if any(flags.any() for flags in by_itself.values()):
+        return {f"{WITHOUT}: {cell}": [] for cell in paper.in_words(by_itself, stranger)}
+    lines: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for targets in _targets(paper.declared):
         cells: dict[tuple[str, int], list[str]] = {}
         for lasts_s in (_SHORT_S, _LONG_S):
             for kind, parameters in _kinds(targets):
                 fault = effect(kind, *targets, start_s=_START_S, healed_s=_START_S + lasts_s, **parameters)
-                explained = paper.explained(fault)
-                changed = {name: flags for name, flags in explained.items() if (flags != by_itself[name]).any()}
-                for cell in sorted(paper.in_words(changed, fault)):
+                for cell in paper.in_words(paper.explained(fault), fault):
                     cells.setdefault((cell, lasts_s), []).append(kind)
         for cell, kinds, how_long in _merged(cells):
             by_kinds = lines.setdefault(cell, {})
@@ -78,7 +101,8 @@ def reach(rule: Rule, declared: Declared) -> Reach:
 
 def _targets(declared: Declared) -> Iterator[tuple[str, ...]]:
     hosts = _hosts(declared)
-    yield from dict.fromkeys((tuple(hosts[:1]), tuple(hosts[1:2] or hosts), tuple(hosts[-1:]), tuple(hosts)))
+    chosen = (hosts[:1], hosts[1:2] or hosts, hosts[-1:], hosts[:2], hosts)
+    yield from dict.fromkeys(tuple(some) for some in chosen)
     yield from (("producer-0",), ("consumer-0",))
 
 
@@ -103,51 +127,61 @@ def _merged(cells: dict[tuple[str, int], list[str]]) -> Iterator[tuple[str, list
 
 
 class _Paper:
-    """The runs on paper of one configuration, on which a rule is tried."""
+    """The runs on paper of one configuration, on which a mechanism is tried."""
 
-    def __init__(self, rule: Rule, declared: Declared) -> None:
-        self._declared = declared
-        self._mechanisms = rule.mechanisms(declared)
+    def __init__(self, rule: Rule, declared: Declared, mechanism: Mechanism) -> None:
+        self.declared = declared
+        self._mechanism = mechanism
         self._hosts = guaranteed._hosts(declared)
         anomaly = anomalies()[rule.allows[0]]
         self._holders = self._hosts if anomaly is CRASHED else guaranteed._holders(declared)
-        self._cases = [guaranteed._cases(anomaly, self._place(mechanism)) for mechanism in self._mechanisms]
-
-    def _place(self, mechanism: Mechanism) -> Place:
         process = mechanism.process if isinstance(mechanism, Session) else ""
-        return (f"{process}@{self._hosts[0]}", 0) if process else PLACE
+        self._place: Place = (f"{process}@{self._hosts[0]}", 0) if process else PLACE
+        self._cases = guaranteed._cases(anomaly, self._place)
 
     def explained(self, fault: Effect) -> dict[str, Flags]:
-        """Return which findings are explained, by who leads."""
+        """Return which findings are explained, by who leads; and where messages around the fault are missing."""
         flags = {}
         for name, placements in self._placements():
-            flags[name] = np.zeros(0, np.bool_)
-            for mechanism, cases in zip(self._mechanisms, self._cases, strict=True):
-                place = self._place(mechanism)
-                placed = placements if place == PLACE else placements.with_fixed({place: self._holders})
-                derived = derive(PaperRecord(self._declared, [fault], placed, None, self._hosts), mechanism, cases)
-                explained = derived.story_of != NONE
-                flags[name] = flags[name] | explained if flags[name].size else explained
+            placed = placements if self._place == PLACE else placements.with_fixed({self._place: self._holders})
+            record = PaperRecord(self.declared, [fault], placed, None, self._hosts)
+            flags[name] = derive(record, self._mechanism, self._cases).story_of != NONE
+            if name == _LEADS and isinstance(self._mechanism, Way | Limit):
+                flags[_GAP] = self._of_gap(_GapRecord(self.declared, fault, placed, self._hosts))
         return flags
+
+    def _of_gap(self, record: _GapRecord) -> Flags:
+        value = (self._cases.message.written_ns / guaranteed.SECOND / _EVERY_S).astype(np.int64)
+        rows = np.flatnonzero(record.missing[value])
+        message = Message(value[rows], self._cases.message.written_ns[rows], self._cases.message.acked_ns[rows])
+        columns = {name: getattr(self._cases, name)[rows] for name in _COLUMNS}
+        cases = replace(self._cases, messages=(message,), other=message, **columns)
+        explained = np.zeros(value.size, np.bool_)
+        explained[rows] = derive(record, self._mechanism, cases).story_of != NONE
+        return explained
 
     def _placements(self) -> Iterator[tuple[str, Placements]]:
         first, *others = self._holders
-        yield "n1 leads", guaranteed._placed([(0, first, self._holders, self._holders)])
+        yield _LEADS, guaranteed._placed([(0, first, self._holders, self._holders)])
         if others:
             after = (_START_S + 1, others[0], self._holders, self._holders)
             yield "n2 in sync is elected", guaranteed._placed([(0, first, self._holders, self._holders), after])
             yield "n2 out of sync is elected", guaranteed._placed([(0, first, self._holders, [first]), after])
 
-    def in_words(self, explained: Mapping[str, Flags], fault: Effect) -> set[str]:
+    def in_words(self, explained: Mapping[str, Flags], fault: Effect) -> list[str]:
         """Return which findings are explained, in words; by who leads if that matters."""
         words = {name: self.findings(flags, fault) for name, flags in explained.items() if flags.any()}
-        if len(words) == len(list(self._placements())) and len(set(words.values())) == 1:
-            return {next(iter(words.values()))}
-        return {f"{name}: {text}" for name, text in words.items()}
+        led = {text for name, text in words.items() if name != _GAP}
+        if len(led) == 1 and len(words) - (_GAP in words) == len(list(self._placements())):
+            anyhow = led.pop()
+            if words.get(_GAP) == anyhow:
+                return [anyhow]
+            words = {"whoever leads": anyhow} | {name: text for name, text in words.items() if name == _GAP}
+        return sorted(f"{name}: {text}" for name, text in words.items())
 
     def findings(self, flags: Flags, fault: Effect) -> str:
         """Return of which messages, and of which consumer, some findings are; or else when they were experienced."""
-        cases = self._cases[0]
+        cases = self._cases
         written_s = (cases.at_ns if cases.reading else cases.message.written_ns) / guaranteed.SECOND
         half = flags.size // 2
         own, others = (_span(written_s[part][flags[part]], fault) for part in (slice(half), slice(half, None)))
@@ -168,3 +202,35 @@ def _instant(at_s: float, fault: Effect) -> str:
         return "first" if at_s == 0 else "last"
     name, from_s = ("healed", healed_s) if abs(at_s - healed_s) < abs(at_s - _START_S) else ("start", _START_S)
     return name if at_s == from_s else f"{name} {'-' if at_s < from_s else '+'} {abs(at_s - from_s):g}"
+
+
+class _GapRecord(PaperRecord):
+    """A run on paper whose consumers received everything at once, but for what was written some seconds around a fault.
+
+    Attributes:
+        missing: for each message whether it was not received.
+    """
+
+    def __init__(self, declared: Declared, fault: Effect, placements: Placements, hosts: Sequence[str]) -> None:
+        history = History(Path(), [Partition(*PLACE, None, None)], {})
+        end_ns = [int(_END_S * guaranteed.SECOND)]
+        history.operations = pa.table({"start_ns": pa.array(end_ns), "end_ns": pa.array(end_ns)})
+        super().__init__(declared, [fault], placements, history, hosts)
+        value = np.arange(int(_END_S / _EVERY_S) + 1)
+        written_ns = (value * _EVERY_S * guaranteed.SECOND).astype(np.int64)
+        arrived_ns = written_ns + guaranteed.SECOND // 10
+        around_ns = int(_AROUND_S * guaranteed.SECOND)
+        self.missing = (written_ns >= fault.start_ns - around_ns) & (written_ns <= fault.over_ns + around_ns)
+        nothing = np.full(value.size, NONE)
+        self._sent = Sends(value, written_ns, arrived_ns, np.ones(value.size, np.bool_), nothing, nothing)
+        received = Receipts(value[~self.missing], arrived_ns[~self.missing])
+        self._received = dict.fromkeys(self.clients(CONSUMER), received)
+
+    def sends(self, place: Place) -> Sends:
+        return self._sent
+
+    def receipts(self, place: Place) -> Mapping[str, Receipts]:
+        return self._received
+
+    def producer_of(self, place: Place, value: int) -> str:
+        return f"{PRODUCER}-0"

@@ -1,4 +1,5 @@
-"""Each rule reaches what `tests/unit/reach` says: under the settings of the scenario that shows it, and of its control.
+"""Each rule reaches what `tests/unit/reach` says: under the settings of the scenario that shows it, of its control, and
+of each ready-made scenario under which it reaches something else.
 
 `python tests/unit/test_reach.py` writes those files anew. What changes in them is to be read before it is believed:
 whether this fault can do that, on this host, for so long.
@@ -7,6 +8,7 @@ whether this fault can do that, on this host, for so long.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +17,12 @@ if __name__ == "__main__":
 
 import pytest
 from reach import Reach, reach
+from shipped import variants
 from test_rules import RULES, SYSTEMS, plan_of
 
 from chaoskit.base import yaml
+from chaoskit.contract.guarantee import Rule
+from chaoskit.contract.mechanism import Mechanism
 
 _SAME = "as shown"
 
@@ -33,8 +38,25 @@ def _path(name: str) -> Path:
 
 def _reached(identity: str) -> dict[str, Reach | str]:
     _, rule = RULES[identity]
-    shown, control = (reach(rule, plan_of(spec).declared) for spec in (rule.shown, rule.control))
-    return {"shown": shown, "control": _SAME if control == shown else control}
+    reached: dict[str, Reach | str] = {"shown": reach(rule, plan_of(rule.shown).declared)}
+    control = reach(rule, plan_of(rule.control).declared)
+    reached["control"] = _SAME if control == reached["shown"] else control
+    for spec in _others(rule):
+        elsewhere = reach(rule, plan_of(spec).declared)
+        if elsewhere not in reached.values():
+            reached[spec] = elsewhere
+    return reached
+
+
+def _others(rule: Rule) -> list[str]:
+    """Return a scenario for each further set of parameters that a rule's mechanisms have somewhere."""
+    name = plan_of(rule.shown).scenario.cluster.system
+    specs = [spec for spec in variants() if plan_of(spec).scenario.cluster.system == name]
+    spec_of: dict[tuple[Mechanism, ...], str] = {(): ""}
+    for spec in (rule.shown, rule.control, *specs):
+        mechanisms = rule.mechanisms(plan_of(spec).declared)
+        spec_of.setdefault(tuple(replace(mechanism, why="") for mechanism in mechanisms), spec)
+    return [spec for spec in spec_of.values() if spec not in ("", rule.shown, rule.control)]
 
 
 @pytest.mark.parametrize("identity", RULES)
