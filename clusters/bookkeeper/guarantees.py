@@ -68,7 +68,7 @@ def _one_mark(declared: Declared) -> Sequence[Mechanism]:
     if directories <= 1 or version >= fixed:
         return ()
     why = (
-        f"{directories} ledger_directories, and a bookie's process was killed: a flush of one directory marks the journal "
+        f"{directories} ledger_directories, and a bookie was killed: a flush of one directory marks the journal "
         "as flushed for all of them, so that entries of the others are not replayed"
     )
     return (Copies(why=why, in_process=Act.ENDS, enough=1, leader_counts=False, lag_ns=None),)

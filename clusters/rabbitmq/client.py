@@ -9,11 +9,13 @@ from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
 from chaoskit.contract.queue import Publishing
 from clusters.rabbitmq.attached import login_of
-from clusters.rabbitmq.connection import ADDRESSES, LAB, LOGIN, ROUTES, Addresses
+from clusters.rabbitmq.connection import ADDRESSES, CLIENTS, LAB, LOGIN, ROUTES, Addresses
 from clusters.rabbitmq.consumer import RabbitConsumer
 from clusters.rabbitmq.publisher import RabbitPublisher
 from clusters.rabbitmq.routing import Route
-from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
+from clusters.rabbitmq.streams.consumer import StreamAuditor
+from clusters.rabbitmq.streams.library import LibraryProducer
+from clusters.rabbitmq.streams.member import StreamMember
 from clusters.rabbitmq.streams.names import NAMED
 from clusters.rabbitmq.streams.publisher import StreamPublisher
 
@@ -23,6 +25,7 @@ class RabbitClients:
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
+        self._clients: str = connection.get(CLIENTS, "default")
         self._login = login_of(connection[LOGIN]) if LOGIN in connection else LAB
         self._routes = {name: Route(*told) for name, told in connection[ROUTES].items()}
 
@@ -38,17 +41,19 @@ class RabbitClients:
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RabbitConsumer:
         return RabbitConsumer(settings, Addresses(self._addresses, index, self._login), prefetch)
 
-    def producer(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher:
-        return StreamPublisher(self._addresses, settings, completed)
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher | LibraryProducer:
+        if self._clients == "rstream":
+            return LibraryProducer(self._addresses[0], settings, completed)
+        return self.prober(settings, completed)
 
     def prober(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher:
-        return self.producer(settings, completed)
+        return StreamPublisher(self._addresses, settings, completed)
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> StreamPublisher:
         return StreamPublisher(self._addresses, settings, completed, name if settings.get(NAMED, True) else "")
 
-    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> StreamConsumer:
-        return StreamConsumer(self._addresses, settings)
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> StreamMember:
+        return StreamMember(self._addresses, settings, f"group-{group}")
 
     def auditor(self, settings: Mapping[str, Any]) -> StreamAuditor:
         return StreamAuditor(self._addresses, settings)

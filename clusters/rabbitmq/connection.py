@@ -25,8 +25,9 @@ AGAIN_S = 0.2
 """Time between two attempts to connect."""
 
 
-ADDRESSES, ROUTES, LOGIN = "addresses", "routes", "login"
-"""What clients are told: the nodes, how messages get to queues, and, unless it is a lab, `cluster.attach`."""
+ADDRESSES, ROUTES, LOGIN, CLIENTS = "addresses", "routes", "login", "clients"
+"""What clients are told: the nodes, how messages get to queues, `cluster.clients`, and, unless it is a lab,
+`cluster.attach`."""
 
 
 class Login(NamedTuple):

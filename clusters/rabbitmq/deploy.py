@@ -7,22 +7,24 @@ from functools import partial
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installed
 from chaoskit.contract.topic import Topic
 from clusters.rabbitmq import probe
-from clusters.rabbitmq.connection import ADDRESSES, LAB, ROUTES
+from clusters.rabbitmq.connection import ADDRESSES, CLIENTS, LAB, ROUTES
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
 from clusters.rabbitmq.operator import Operator
 from clusters.rabbitmq.queues import declarations, mirroring
-from clusters.rabbitmq.releases import metadata_of
+from clusters.rabbitmq.releases import has_groups_of_streams, metadata_of
 from clusters.rabbitmq.roles import Coordinators, Roles
 from clusters.rabbitmq.routing import binding, route
 from clusters.rabbitmq.service import RabbitService
 from clusters.rabbitmq.settings import MANAGEMENT_PORT, WIRE, RabbitOptions, host_name, node_name
 from clusters.rabbitmq.stored import Stored
+from clusters.rabbitmq.streams.names import stream_name
 
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
@@ -78,11 +80,22 @@ class RabbitCluster(RabbitService):
             self._management.declare_exchange(bound.exchange, topic.exchange)
             if declared:
                 self._management.bind(bound.exchange, topic.name, bound.key, bound.arguments)
+        if topic.model is LOG and has_groups_of_streams(self._options.version):
+            self._declare_super_stream(topic)
         self._routes[topic.name] = route(topic)
         self.wait_ready(_CREATE_TIMEOUT_S)
 
+    def _declare_super_stream(self, topic: Topic) -> None:
+        """Join the streams of a topic, as nodes do themselves when a client creates a super stream
+        (`rabbit_stream_manager`): so members of a group take turns in being active."""
+        self._management.declare_exchange(topic.name, "direct", {"x-super-stream": True})
+        for order, (name, partition) in enumerate(topic.places):
+            arguments = {"x-stream-partition-order": order}
+            self._management.bind(topic.name, stream_name(name, partition), str(partition), arguments)
+
     def client_settings(self) -> dict[str, Any]:
-        return {ADDRESSES: [host.address for host in self._hosts], ROUTES: self._routes}
+        addresses = [host.address for host in self._hosts]
+        return {ADDRESSES: addresses, ROUTES: self._routes, CLIENTS: self._options.clients}
 
     def _refusing(self, request: Callable[[], None], key: str) -> None:
         """Carry a request out; what the system refuses is bad input."""

@@ -71,9 +71,10 @@ class Management:
         body = {"durable": True, "arguments": dict(arguments), "node": node}
         self._ask("PUT", self._path_of(name), body)
 
-    def declare_exchange(self, name: str, kind: str) -> None:
+    def declare_exchange(self, name: str, kind: str, arguments: Mapping[str, Any] | None = None) -> None:
         """Declare a durable exchange of a type."""
-        self._ask("PUT", f"/api/exchanges/{self._vhost}/{quote(name, safe='')}", {"type": kind, "durable": True})
+        body = {"type": kind, "durable": True, "arguments": dict(arguments or {})}
+        self._ask("PUT", f"/api/exchanges/{self._vhost}/{quote(name, safe='')}", body)
 
     def bind(self, exchange: str, queue: str, key: str, arguments: Mapping[str, Any]) -> None:
         """Bind a queue to an exchange."""

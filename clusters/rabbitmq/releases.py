@@ -15,6 +15,9 @@ _DEBIAN = {(3, 10): "bookworm", (4, 0): "trixie", (4, 3): "sid"}
 _METADATA = {(3, 10): (MNESIA,), (4, 0): (MNESIA, KHEPRI), (4, 3): (KHEPRI,)}
 """Which metadata stores a branch has, its default first."""
 
+_GROUPS_SINCE = (3, 11)
+"""Single active consumers and super streams came with 3.11 (RabbitMQ documentation, Streams)."""
+
 _SEEN = "3.10.8, 4.0.5, 4.3.6"
 """What the archive had in November 2026; another number of the same branch is accepted if the archive has it."""
 
@@ -37,6 +40,11 @@ def metadata_of(version: str, asked: str | None) -> str:
     if asked is not None and asked not in stores:
         raise BadInput(f"cluster.metadata: RabbitMQ {version} has no {asked}; write {' or '.join(stores)}")
     return asked or stores[0]
+
+
+def has_groups_of_streams(version: str) -> bool:
+    """Return whether a release lets consumers of streams be members of a group."""
+    return parse_version(version) >= _GROUPS_SINCE
 
 
 def _branch(numbers: tuple[int, ...]) -> tuple[int, int]:

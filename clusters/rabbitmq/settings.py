@@ -44,6 +44,8 @@ class RabbitOptions(BaseModel):
         config: settings of `rabbitmq.conf` by RabbitMQ's own names, for all nodes.
         policy: definition of a policy for all queues, such as `ha-mode: all`.
         metadata: where queues, users and bindings are stored: `mnesia` or `khepri`; default: the release's own.
+        clients: `default`, or `rstream` for producers of streams that are rstream's own, which connect again by
+            themselves.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,6 +54,7 @@ class RabbitOptions(BaseModel):
     config: dict[str, Scalar] = {}
     policy: dict[str, Any] = {}
     metadata: Literal["mnesia", "khepri"] | None = None
+    clients: Literal["default", "rstream"] = "default"
 
     @classmethod
     def misplaced(cls, key: str) -> str:

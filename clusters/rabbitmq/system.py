@@ -31,7 +31,7 @@ from clusters.hosts import roots
 from clusters.rabbitmq import limits
 from clusters.rabbitmq.guarantees import GUARANTEES
 from clusters.rabbitmq.queues import CLASSIC, TYPES, check_types
-from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
+from clusters.rabbitmq.releases import has_groups_of_streams, metadata_of, parse_version, root_of
 from clusters.rabbitmq.routing import EXCHANGES
 from clusters.rabbitmq.settings import ATTACHED_ROLES, ROLES, WIRE, RabbitOptions
 
@@ -59,6 +59,7 @@ class System:
     queue_features = tuple(QueueFeature)
     exchanges = EXCHANGES
     guarantees = GUARANTEES
+    given: Mapping[type, str] = dict.fromkeys((QueueClients, SequencedClients), "clients: default")
     never: Mapping[type, str] = {
         LedgerClients: _QUEUES,
         SubscribingClients: _QUEUES,
@@ -74,6 +75,8 @@ class System:
         return (Installation, Leadership, Reassignment, Decommissioning, Tapped)
 
     def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
+        if options.clients == "rstream":
+            return (LogClients,)
         return (QueueClients, LogClients, SequencedClients)
 
     def check(self, declared: Declared) -> None:
@@ -84,8 +87,10 @@ class System:
         check = link.check_settings if is_log else connection.check_settings
         problems.tried(check, "producer", declared.producer)
         problems.tried(check, "consumer", declared.consumer)
-        if is_log and declared.get(Group) is not None:
-            problems.add(BadInput("workload.consumption: groups of consumers of streams are not implemented"))
+        if is_log and declared.get(Group) is not None and not has_groups_of_streams(declared.options.version):
+            problems.add(
+                BadInput("workload.consumption: RabbitMQ 3.10 has no groups of streams; set cluster.version: 4.0.5")
+            )
         problems.tried(check_types, declared)
         problems.tried(limits.check_policy, declared.options.policy, declared.options.config)
         if declared.replication > declared.brokers:
@@ -105,7 +110,7 @@ class System:
         return root_of(options.version)
 
     def deployment(self, options: RabbitOptions) -> RabbitOptions:
-        return options
+        return options.model_copy(update={"clients": "default"})
 
     def deploy(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> deploy.RabbitCluster:
         return deploy.RabbitCluster(hosts, options, roots.packages(root_of(options.version)))

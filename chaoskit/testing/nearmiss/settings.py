@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.mechanism import Copies
 from chaoskit.judge.explaining.attribution import Cause

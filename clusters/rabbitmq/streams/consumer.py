@@ -13,7 +13,6 @@ from rstream import OffsetType, schema
 from rstream.client import Client
 from rstream.schema import Broker
 
-from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
 from chaoskit.contract.recording import Delivery
 from chaoskit.contract.vocabulary import FAIL, Outcome, Place
@@ -42,17 +41,17 @@ class StreamConsumer:
         self._addresses = addresses
         self._settings = settings
         self._loop = Loop()
-        self._links: dict[Place, _ReaderLink] = {}
+        self._links: dict[Place, ReaderLink] = {}
         self._paused = False
 
     def assign(self, partitions: Sequence[Place]) -> None:
         self._links = {
-            place: _ReaderLink(Addresses(self._addresses, index), stream_name(*place), self._settings)
+            place: ReaderLink(Addresses(self._addresses, index), stream_name(*place), self._settings)
             for index, place in enumerate(partitions)
         }
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
-        raise BadInput("workload.consumption: group: groups of consumers of streams are not implemented")
+        raise TypeError("a reader of partitions is no member of a group")
 
     def reached(self) -> Reached:
         return []
@@ -130,6 +129,10 @@ class _Subscription(Link):
     def arrived(self, chunk: schema.Deliver) -> None:
         """Take a chunk."""
 
+    def properties(self) -> dict[str, Any]:
+        """Return the properties of the subscription."""
+        return {}
+
     async def attach(self, client: Client) -> None:
         def deliver(chunk: schema.Deliver) -> None:
             if client is self.latest:
@@ -138,10 +141,10 @@ class _Subscription(Link):
 
         await client.run_queue_listener_task(_SUBSCRIPTION, deliver)
         client.add_handler(schema.Deliver, deliver, str(_SUBSCRIPTION))
-        await client.subscribe(self.stream, _SUBSCRIPTION, self.begin(), self._credit)
+        await client.subscribe(self.stream, _SUBSCRIPTION, self.begin(), self._credit, self.properties())
 
 
-class _ReaderLink(_Subscription):
+class ReaderLink(_Subscription):
     """Reads one stream in order, across all its connections.
 
     Attributes:
@@ -162,12 +165,16 @@ class _ReaderLink(_Subscription):
         taken: list[Delivery] = []
         while self.chunks and len(taken) < messages_max:
             position, messages = self.chunks.popleft()
-            self._owed += 1
+            self.give_back(1)
             for offset, data in enumerate(messages, position):
                 if offset >= self.next:
                     taken.append(Delivery(*place, *decoded(data), offset, None))
             self.next = max(self.next, position + len(messages))
         return taken
+
+    def give_back(self, chunks: int) -> None:
+        """Let the node send so many chunks more."""
+        self._owed += chunks
 
     def told(self) -> str:
         """Return why the connection was lost, once."""

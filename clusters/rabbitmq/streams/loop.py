@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import Any
 
 _STEP_S = 0.001
@@ -22,6 +23,16 @@ class Loop:
     def run(self, timeout_s: float, done: Callable[[], bool], keep: Callable[[], None]) -> None:
         """Run until something is done, or for a time; `keep` is called all the while."""
         self._loop.run_until_complete(_until(time.monotonic() + timeout_s, done, keep))
+
+    def call(self, coroutine: Coroutine[Any, Any, None], timeout_s: float) -> None:
+        """Run a coroutine to its end; one that fails, or is late, has lost its connection, which its link notices."""
+
+        async def bounded() -> None:
+            with suppress(Exception):
+                async with asyncio.timeout(timeout_s):
+                    await coroutine
+
+        self._loop.run_until_complete(bounded())
 
     def end(self, last: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Run the last coroutines, and end."""

@@ -10,7 +10,7 @@ from rstream import schema
 from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.rabbitmq.connection import Addresses
-from clusters.rabbitmq.streams.consumer import _ReaderLink
+from clusters.rabbitmq.streams.consumer import ReaderLink
 from clusters.rabbitmq.streams.messages import decoded, encoded
 from clusters.rabbitmq.streams.names import place_of, stream_name
 from clusters.rabbitmq.streams.publisher import _PublisherLink
@@ -61,7 +61,7 @@ def test_confirmed_is_ok_refused_failed_and_the_rest_of_a_lost_connection_is_unk
 
 
 def test_a_reader_goes_on_after_what_it_handed_over() -> None:
-    link = _ReaderLink(Addresses(["10.0.0.1"], 0), "log-0-3", {})
+    link = ReaderLink(Addresses(["10.0.0.1"], 0), "log-0-3", {})
     link.chunks.append((0, [encoded(None, b"a"), encoded(b"k", b"b")]))
 
     first = link.take(10)
