@@ -19,7 +19,7 @@ from guaranteed import PLACE, PaperRecord, effect
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.mechanism import Limit, Mechanism, Session, Way
+from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Session, Way
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
@@ -48,13 +48,18 @@ _OF_HOSTS: dict[str, dict[str, object]] = {
     "packet-loss": {"percent": 50},
     "packet-delay": {"delay": "100ms"},
     "clock-jump": {},
+    "wire of any answer": {"message": "*", "of": "response", "of_client": "producer-0", "then": "drop"},
+    "wire of another answer": {"message": "NoRequest", "of": "response", "then": "drop"},
 }
+"""Parameters of faults, by kind, with more words where there are several of a kind."""
+
 _OF_CLIENTS = ("client-crash", "client-pause", "client-hang", "client-disconnect")
 _EVERY_S = 0.25
 _AROUND_S = 4
 _LEADS = "n1 leads"
 _GAP = "of a gap"
-"""Findings of a run in which consumers lack all that was written from 4 s before the fault until 4 s after it."""
+"""Findings of a run in which consumers lack what was written from 4 s before the fault until 4 s after it, but for one
+second of it that ended a second before the fault: that was received."""
 
 _COLUMNS = ("place_of", "op", "other_op", "at_ns", "since_ns")
 _STRANGER = "consumer-987"
@@ -87,7 +92,9 @@ def _reached(paper: _Paper) -> dict[str, list[str]]:
         cells: dict[tuple[str, int], list[str]] = {}
         for lasts_s in (_SHORT_S, _LONG_S):
             for kind, parameters in _kinds(targets):
-                fault = effect(kind, *targets, start_s=_START_S, healed_s=_START_S + lasts_s, **parameters)
+                fault = effect(
+                    kind.partition(" of ")[0], *targets, start_s=_START_S, healed_s=_START_S + lasts_s, **parameters
+                )
                 for cell in paper.in_words(paper.explained(fault), fault):
                     cells.setdefault((cell, lasts_s), []).append(kind)
         for cell, kinds, how_long in _merged(cells):
@@ -146,7 +153,7 @@ class _Paper:
             placed = placements if self._place == PLACE else placements.with_fixed({self._place: self._holders})
             record = PaperRecord(self.declared, [fault], placed, None, self._hosts)
             flags[name] = derive(record, self._mechanism, self._cases).story_of != NONE
-            if name == _LEADS and isinstance(self._mechanism, Way | Limit):
+            if name == _LEADS and isinstance(self._mechanism, Copies | Way | Limit):
                 flags[_GAP] = self._of_gap(_GapRecord(self.declared, fault, placed, self._hosts))
         return flags
 
@@ -220,9 +227,12 @@ class _GapRecord(PaperRecord):
         written_ns = (value * _EVERY_S * guaranteed.SECOND).astype(np.int64)
         arrived_ns = written_ns + guaranteed.SECOND // 10
         around_ns = int(_AROUND_S * guaranteed.SECOND)
-        self.missing = (written_ns >= fault.start_ns - around_ns) & (written_ns <= fault.over_ns + around_ns)
-        nothing = np.full(value.size, NONE)
-        self._sent = Sends(value, written_ns, arrived_ns, np.ones(value.size, np.bool_), nothing, nothing)
+        around = (written_ns >= fault.start_ns - around_ns) & (written_ns <= fault.over_ns + around_ns)
+        before_ns = fault.start_ns - written_ns
+        self.missing = around & ~((before_ns > guaranteed.SECOND) & (before_ns <= 2 * guaranteed.SECOND))
+        self._sent = Sends(
+            value, written_ns, arrived_ns, np.ones(value.size, np.bool_), value, np.full(value.size, NONE)
+        )
         received = Receipts(value[~self.missing], arrived_ns[~self.missing])
         self._received = dict.fromkeys(self.clients(CONSUMER), received)
 

@@ -123,6 +123,18 @@ def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
     assert spec not in MEANT_TO_FAIL or "some" not in plan.scenario.expect.values()
 
 
+@pytest.mark.parametrize("spec", variants())
+def test_what_may_happen_and_what_is_promised_is_said_in_words(spec: str) -> None:
+    plan = plan_of(spec)
+    guarantees = plan.system.guarantees
+    reasons = [mechanism.why for rule in guarantees.rules for mechanism in rule.mechanisms(plan.declared)]
+
+    for words in (*reasons, *guarantees.promises(plan.declared).values()):
+        assert isinstance(words, str)
+        assert words.strip()
+        assert "None" not in words
+
+
 def test_rules_have_ids_of_their_own() -> None:
     by_system = [[rule.id for rule in system(name, "system").guarantees.rules] for name in SYSTEMS]
 
