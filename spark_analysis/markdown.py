@@ -57,7 +57,8 @@ def _row(row: Mapping[str, Any], since: str, skipped: Mapping[str, str]) -> str:
     folder = row["run"].partition("/")[0]
     unread = any(name.partition("/")[0] == folder and name > row["run"] for name in skipped)
     mark = f"{_UNREADABLE}; before: {_MARKS[row['verdict']]}" if unread else _MARKS[row["verdict"]]
-    times = (milliseconds(row[name]) for name in ("p99_ms", "recovered_after_heal_ms"))
+    never = f" of those acknowledged; {row['without']:,} never were" if row.get("without") else ""
+    times = (f"{milliseconds(row['p99_ms'])}{never}", milliseconds(row["recovered_after_heal_ms"]))
     cells = (row["scenario"], mark, since, row["headline"], number(row["lost"]), *times)
     return f"| {' | '.join(map(_cell, cells))} |"
 
@@ -68,6 +69,11 @@ def _differences(standings: Sequence[Standing]) -> Iterator[str]:
             good, bad = _cell(standing.last_good["run"]), _cell(standing.first_bad["run"])
             scenario, difference = _cell(standing.scenario), _cell(standing.difference)
             yield f"- **{scenario}**: {bad} differs from {good}, the last valid run, by: {difference}"
+        elif standing.last_bad is not None:
+            bad, what = _cell(standing.last_bad["run"]), _cell(standing.last_bad["headline"])
+            scenario, difference = _cell(standing.scenario), _cell(standing.difference)
+            before = f"{bad} was {standing.last_bad['verdict']}: {what}"
+            yield f"- **{scenario}** is valid again; {before}; changed since: {difference}"
     yield ""
 
 

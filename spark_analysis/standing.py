@@ -22,7 +22,9 @@ class Standing:
         runs: rows of trends, oldest first.
         first_bad: of a scenario whose last run is not valid, the first run after the last valid one; else None.
         last_good: the last valid run; None if there is none.
-        differs: what differs between the scenarios of these two runs, in words.
+        differs: what differs between the scenarios of these two runs, in words; of one that is valid again, between its
+            last run that was not and the next one.
+        last_bad: of a scenario that is valid again, its last run that was not; else None.
     """
 
     scenario: str
@@ -30,6 +32,7 @@ class Standing:
     first_bad: Mapping[str, Any] | None
     last_good: Mapping[str, Any] | None
     differs: Sequence[str]
+    last_bad: Mapping[str, Any] | None = None
 
     @property
     def latest(self) -> Mapping[str, Any]:
@@ -66,8 +69,12 @@ def _standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapp
         good = [index for index, row in enumerate(runs) if row["verdict"] == VALID]
         last_good = runs[good[-1]] if good else None
         first_bad = runs[good[-1] + 1 if good else 0] if runs[-1]["verdict"] != VALID else None
-        differs = []
+        bad = [index for index, row in enumerate(runs) if row["verdict"] != VALID]
+        pair: Sequence[Mapping[str, Any]] = ()
+        last_bad = None
         if first_bad is not None and last_good is not None:
-            pair = [scenarios[row["run"]] for row in (last_good, first_bad)]
-            differs = sorted_differences(*pair)[:_DIFFERENCES_SHOWN]
-        yield Standing(name, runs, first_bad, last_good, differs)
+            pair = last_good, first_bad
+        elif bad and first_bad is None:
+            pair = last_bad, _ = runs[bad[-1]], runs[bad[-1] + 1]
+        differs = sorted_differences(*(scenarios[row["run"]] for row in pair))[:_DIFFERENCES_SHOWN] if pair else []
+        yield Standing(name, runs, first_bad, last_good, differs, last_bad)

@@ -51,8 +51,11 @@ def new_run_folder(store: Path, scenario: str) -> Path:
     """
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
     folder = store.absolute() / scenario / name
+    is_new = not store.exists()
     try:
         owner.make_folder(folder)
+        if is_new:  # runs are no part of the repository in which they are made
+            (store / ".gitignore").write_text("*\n")
         (folder / "wal").mkdir()
         free = shutil.disk_usage(folder).free
     except PermissionError as error:

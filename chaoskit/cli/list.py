@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,11 +93,16 @@ def _rank(name: str, path: Path, words: Sequence[str]) -> int:
     """Return where a scenario that matches belongs: first those whose name or title has the words themselves, then
     those whose file has them, then those that have what they mean."""
     title, text = f"{name} {summary_of(path)}".lower(), path.read_text(encoding="utf-8").lower()
-    in_title, in_text = (sum(word.lower() in where for word in words) for where in (title, text))
+    in_title, in_text = (sum(_begins(word.lower(), where) for word in words) for where in (title, text))
     return -2 * in_title - in_text
 
 
 def _matching(name: str, path: Path, sought: Sequence[Sequence[str]]) -> int:
     """Return how many of the words that are sought, each by all that it means, a scenario's name or file has."""
     text = f"{name}\n{path.read_text(encoding='utf-8')}".lower()
-    return sum(any(meaning in text for meaning in meanings) for meanings in sought)
+    return sum(any(_begins(meaning, text) for meaning in meanings) for meanings in sought)
+
+
+def _begins(word: str, text: str) -> bool:
+    """Return whether a word of a text begins with another one: `hang` is not meant by `change`."""
+    return re.search(rf"(?<![a-z0-9]){re.escape(word)}", text) is not None

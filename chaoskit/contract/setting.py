@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+
+from chaoskit.base.errors import BadInput
+
+_BOOLEANS = ("true", "false", "yes", "no")
+_WHOLE_NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,21 @@ class Setting:
     def number_of(self, options: Any) -> int:
         """Return its value as a whole number."""
         return int(self.of(options))
+
+    def is_sound(self, options: Any) -> bool:
+        """Return that what is declared is of the type of the default.
+
+        Raises:
+            BadInput: names the key and the remedy.
+        """
+        value = self.declared(options)
+        key = f"cluster.{'.'.join(self.path)}"
+        if isinstance(self.default, bool):
+            if value is not None and str(value).lower() not in _BOOLEANS:
+                raise BadInput(f"{key}: {value!r} is not true or false")
+        elif isinstance(self.default, int) and value is not None and not _WHOLE_NUMBER.fullmatch(str(value)):
+            raise BadInput(f"{key}: {value!r} is not a whole number, without a unit")
+        return True
 
     def is_on(self, options: Any) -> bool:
         """Return whether its value is true."""

@@ -11,6 +11,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.at_stake import at_stake
 from chaoskit.judge.consequence import consequences, stayed
+from chaoskit.judge.effects import effects
 from chaoskit.judge.explaining.attribution import Explained
 from chaoskit.judge.in_flight import open_under
 from chaoskit.judge.machine import Second, late_ms
@@ -43,6 +44,8 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
     late_starts = subject.late_starts(recorded)
+    # What was done to single messages was not meant to put a host out of sync.
+    of_messages = {effect.number for effect in effects(recorded) if effect.messages}
     stakes: Mapping[int, int] = {}
     opened: Mapping[int, Mapping[str, int]] = {}
     if not digested(history.folder):
@@ -59,7 +62,7 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
             "at_stake": stakes.get(fault.number),
             **opened.get(fault.number, {}),
             "late_ms": _milliseconds(late_starts.get(fault.number)),
-            "stayed_in_sync": stayed(fault, placements, answered),
+            "stayed_in_sync": [] if fault.number in of_messages else stayed(fault, placements, answered),
             "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),
         }

@@ -52,6 +52,7 @@ from chaoskit.judge.replays import not_replayed
 from chaoskit.judge.several import Several, digest_of, sure_of
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
+from chaoskit.judge.tolerated import tolerated
 from chaoskit.judge.unrecorded import unrecorded
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 from chaoskit.judge.windows import faced, paused
@@ -203,6 +204,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         availability=availability,
         latency=_with_uncertainty(load["latency"], history),
         exposure=recorded_exposure(folder, subject),
+        tolerated=tuple(tolerated(subject.plan)) if subject.plan and faults else (),
         problems=problems,
     )
 

@@ -79,6 +79,7 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
         "rates": {
             "sends_per_s": round(total(counts, "sends") / seconds, 1),
             "acks_per_s": round(total(counts, "acks") / seconds, 1),
+            "due_per_s": round(load.due_per_s, 1),
         },
         "availability": availability(waits, timing),
         "latency": latency(counts, missing, timing, latency_folder),

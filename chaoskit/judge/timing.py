@@ -72,6 +72,11 @@ class Load:
         """So many missing sends of all clients are a busy machine, or the end of the schedule; see `stuck_ns`."""
         return self.clients * max(_STUCK_MIN_NS / self.every_ns, _STUCK_MIN_SENDS) if self.every_ns else 0.0
 
+    @property
+    def due_per_s(self) -> float:
+        """How many sends of all clients are due in a second; 0: as many as they can make, or it is not known."""
+        return self.clients * SECOND / self.every_ns if self.every_ns else 0.0
+
     def due_by(self, times_ns: Ints) -> Ints:
         """Return how many sends of all clients were due before each time of the load."""
         if not self.every_ns:

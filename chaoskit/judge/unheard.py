@@ -87,7 +87,7 @@ def _readers(
     for number in np.unique(np.concatenate([reader, begun])).tolist():
         own_ns, own_begun_ns = received_ns[reader == number], begun_ns[begun == number]
         since_ns = min(own_ns.min(initial=np.iinfo(np.int64).max), own_begun_ns.min(initial=np.iinfo(np.int64).max))
-        name = operations.names[number] if number < numbers.size else groups[number - numbers.size]
+        name = operations.names[number] if number < numbers.size else f"group {groups[number - numbers.size]}"
         yield _Reader(name, own_ns, int(since_ns))
 
 

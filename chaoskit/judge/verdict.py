@@ -79,6 +79,7 @@ class Verdict:
         exposure: what a power cut would have cost, if the disks were recorded; see `chaoskit.judge.exposure`.
         machine: what the harness's machine did during the load; None if nobody watched.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
+        tolerated: the settings that allow a loss, in words, of a run with faults; see `chaoskit.judge.tolerated`.
         problems: what else makes the run prove too little, such as a client that died; part of the reasons.
     """
 
@@ -101,6 +102,7 @@ class Verdict:
     machine: Machine | None = None
     exposure: Mapping[str, Any] = field(default_factory=dict)
     replayable: bool = True
+    tolerated: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -121,7 +123,7 @@ class Verdict:
             complete=self.audit["complete"] or self.verdict == VALID,
             missed=missed,
             idle=idle,
-            sends_per_s=self.rates.get("sends_per_s", 0.0),
+            sends_per_s=self.rates.get("due_per_s") or self.rates.get("sends_per_s", 0.0),
             doubts=doubts,
             at_stake=max((each["at_stake"] for each in self.faults if each.get("at_stake") is not None), default=None),
         )
@@ -166,6 +168,7 @@ class Verdict:
             "availability": dict(self.availability),
             "latency": dict(self.latency),
             "bounds": {name: asdict(each) for name, each in self.bounds.items()},
+            **({"tolerated": list(self.tolerated)} if self.tolerated else {}),
             **({"drivers": list(self.drivers)} if self.drivers else {}),
             **({"machine": self.machine} if self.machine else {}),
             **({"exposure": dict(self.exposure)} if self.exposure else {}),

@@ -12,17 +12,18 @@ from chaoskit.base.plain import one_line, plain
 from chaoskit.contract import installed
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Found, Verdict
-from chaoskit.report.comparison_table import p99
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command, silence
+from chaoskit.report.words import p99
 
 LINES = 25
 """At most so many lines."""
 
 _WIDTH = 100
 _SHOWN = 3
+_CAUSES = 2
 _SILENT_MS = 500
 """A shorter silence of a reader is not told."""
 
@@ -84,15 +85,19 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
     unseen = [name for name, anomaly in verdict.anomalies.items() if not anomaly.count]
     if unseen and verdict.audit["complete"]:
         yield from _wrapped([f"none of: {', '.join(unseen)}"], most=1)
+    if verdict.tolerated and not verdict.lost:
+        yield from _wrapped([f"a loss that did not happen would be allowed by: {'; '.join(verdict.tolerated)}"], most=2)
 
 
 def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[str]:
     yield f"  {name}: {anomaly.count:,}  {'allowed' if anomaly.allowed else 'NOT ALLOWED'}"
-    if anomaly.causes:
-        cause = max(anomaly.causes, key=lambda each: each["count"])
+    causes = sorted(anomaly.causes, key=lambda cause: -cause["count"])
+    for cause in causes[:_CAUSES]:
+        counted = f"{cause['count']:,} by " if len(causes) > 1 else ""
         story = f": {cause['story']}" if cause.get("story") else ""
-        yield from _wrapped([f"{cause['what'] or 'settings alone'} ({cause['rule']}){story}"], first="    ", most=2)
-    else:
+        text = f"{counted}{cause['what'] or 'settings alone'} ({cause['rule']}){story}"
+        yield from _wrapped([text], first="    ", most=2)
+    if not causes:
         yield from _wrapped([anomaly.why], first="    ", most=2)
     if anomaly.remedy:
         yield from _wrapped([f"to prevent it: {anomaly.remedy}"], first="    ", most=2)
@@ -103,13 +108,22 @@ def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[st
 def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for fault in faults[:_SHOWN]:
         healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
-        proof = fault["evidence"].partition("; ")[0] if fault["effective"] else "NO EFFECT"
+        proof = _proof(fault) if fault["effective"] else "NO EFFECT"
         stake = "" if fault.get("at_stake") is None else f", {fault['at_stake']:,} at stake"
         text = f"{hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{stake}: {proof}"
         yield from _wrapped([f"fault: {text}"], most=1)
     if len(faults) > _SHOWN:
         effective = sum(bool(fault["effective"]) for fault in faults)
         yield f"  and {len(faults) - _SHOWN} more faults; of all {len(faults)}, {effective} took effect"
+
+
+def _proof(fault: Mapping[str, Any]) -> str:
+    """Return the proof of a fault: of one that counted what it did, what it had done in the end."""
+    pieces = fault["evidence"].split("; ")
+    if not pieces[0].startswith("so far "):
+        return str(pieces[0])
+    last = {piece.partition(":")[0]: piece for piece in pieces if piece.partition(":")[0] in fault["targets"]}
+    return "; ".join(last.values()) or str(pieces[0])
 
 
 def _cost(verdict: Verdict) -> Iterator[str]:
@@ -119,6 +133,8 @@ def _cost(verdict: Verdict) -> Iterator[str]:
     cost = f"send p99 {p99(send)}"
     if verdict.faults and "send" in quiet:
         cost += f" ({p99(quiet['send'])} outside faults)"
+    if never := send.get("without"):
+        cost += f"; {never:,} of {verdict.counts['sent']:,} sends never acknowledged"
     longest = f"{verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send at most"
     silent = f"; {silence(verdict.availability)}" if verdict.availability.get("unheard_ms", 0) >= _SILENT_MS else ""
     yield from _wrapped([f"cost: {cost}; {longest}{silent}"], most=2)

@@ -13,7 +13,7 @@ from chaoskit.judge.headline import without_consequence
 from chaoskit.judge.machine import full
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.verdict_file import read_verdict
-from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, release, scalar
+from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, p99, release, scalar
 
 _NAMES = ("seed", "name")
 """Keys that say which run it is."""
@@ -167,10 +167,12 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
             machine=lambda v: "full: latencies are its own" if v.get("machine") and any(full(v["machine"])) else "",
         ),
     }
-    phases = {"": "all sends", **PHASE_WORDS}
+    phases = {"": "all of the load", **PHASE_WORDS}
     for phase, words in phases.items():
         points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
-        told[f"send latency, {words}"] = _latencies([each.get("send", {}) for each in points])
+        sends = [each.get("send", {}) for each in points]
+        due = Row("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
+        told[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
     told["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
     kept = {title: each for title, each in told.items() if any(any(row.values) for row in each)}
     return {"what differs in their scenarios": differences(runs), **kept}

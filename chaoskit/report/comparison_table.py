@@ -9,7 +9,7 @@ from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.machine import full
 from chaoskit.judge.verdict import Verdict
 from chaoskit.report.compared import differing
-from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number, p99, scalar
 
 COLUMNS = (
     "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "longest gap", "never acked", "acked",
@@ -51,19 +51,6 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
             f"{_count(verdict, 'duplicate'):,}{doubt}",
             f"{verdict.verdict}: {_as_expected(scenario, verdict)}{_full(verdict)}",
         )
-
-
-def p99(send: Mapping[str, Any]) -> str:
-    """Return the 99th percentile of all sends that were due; those without an acknowledgement took longer than was
-    waited for it.
-
-    >>> p99({"p99_ms": 13.0, "without": 900, "all_due": {"p99_ms": 7000.0}}), p99({"p99_ms": 13.0}), p99({})
-    ('> 7,000 ms', '13.0 ms', '-')
-    """
-    every = send.get("all_due") or {}
-    if send.get("without") and every.get("p99_ms", 0) > send.get("p99_ms", 0):
-        return f"> {milliseconds(every['p99_ms'])}"
-    return milliseconds(send.get("p99_ms"))
 
 
 def _count(verdict: Verdict, name: str) -> int:

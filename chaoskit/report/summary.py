@@ -290,8 +290,10 @@ def _heard(told: Mapping[str, Any]) -> str:
     if told.get("heard_after_heal_ms") is None:
         return ""
     deaf = told["not_heard"]
-    readers = f"; {deaf} reader{'s' if deaf > 1 else ''} did not, until the load ended" if deaf else ""
-    return f"; every reader received something {told['heard_after_heal_ms']:,.0f} ms after healing{readers}"
+    if deaf:
+        readers = f"{deaf} reader{'s' if deaf > 1 else ''}"
+        return f"; {readers} received nothing from healing until the load ended, {told['heard_after_heal_ms']:,.0f} ms"
+    return f"; every reader received something {told['heard_after_heal_ms']:,.0f} ms after healing"
 
 
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:

@@ -112,3 +112,16 @@ def describe_machine(machine: Machine) -> str:
         f"machine: {machine['cores']} cores: {used}{waiting}, idle {machine['idle']:.2f}; "
         f"naps ended at most {machine['late_ms']:.1f} ms late"
     )
+
+
+def p99(send: Mapping[str, Any]) -> str:
+    """Return the 99th percentile of all sends that were due; those without an acknowledgement took longer than was
+    waited for it.
+
+    >>> p99({"p99_ms": 13.0, "without": 900, "all_due": {"p99_ms": 7000.0}}), p99({"p99_ms": 13.0}), p99({})
+    ('> 7,000 ms', '13.0 ms', '-')
+    """
+    every = send.get("all_due") or {}
+    if send.get("without") and every.get("p99_ms", 0) > send.get("p99_ms", 0):
+        return f"> {milliseconds(every['p99_ms'])}"
+    return milliseconds(send.get("p99_ms"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -92,4 +93,5 @@ def _named(arguments: Iterable[str]) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which ends this process
     watch(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), _named(sys.argv[4:]))

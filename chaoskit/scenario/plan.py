@@ -183,7 +183,8 @@ class _Planning:
             self._fail()
         disks = tuple(provider.disk_powers(disk))
         declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
-        if declared is None:
+        sound = [tried(setting.is_sound, options) for setting in system.guarantees.settings]
+        if declared is None or not all(sound):
             self._fail()
         tried(check_workload, scenario, system, options, workload, declared)
         tried(check_copies, system, loading, declared)

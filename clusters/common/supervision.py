@@ -30,12 +30,14 @@ _TIME = re.compile(r"[\d:.,T-]+")
 
 
 def last_errors(host: ServiceHost, service: str) -> str:
-    """Return the last errors in the log of a service, with the exceptions that caused them."""
+    """Return the last errors in the log of a service, with the exceptions that caused them; its end if it has none."""
     script = 'grep -E "ERROR|FATAL|Exception|Error:|Unrecognized" "$1" | tail -n 500'
     logged = host.run(["sh", "-c", script, "errors", host.log_path(service)], check=False).out
     lines = {_TIME.sub("", line): line for line in logged.splitlines() if not _NO_ERROR.match(line)}
     causes = [line for line in lines.values() if _CAUSE.match(line)][-_CAUSES_TOLD:]
     errors = [line for line in lines.values() if not _CAUSE.match(line)][-_ERRORS_TOLD:]
+    if not lines:
+        return host.run(["tail", "-n", str(_ERRORS_TOLD), host.log_path(service)], check=False).out.rstrip()
     return "\n".join(line for line in lines.values() if line in causes or line in errors)
 
 

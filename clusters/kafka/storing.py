@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaoskit.contract.guarantee import Damage, Declared, Rule
 from chaoskit.contract.mechanism import Copies, Elects, Mechanism, Required
 from clusters.kafka.sending import required
-from clusters.kafka.settings import INTERNAL_FLUSH, KafkaOptions, flushes_each_message, lag_ns, min_insync
+from clusters.kafka.settings import FLUSH, INTERNAL_FLUSH, KafkaOptions, flushes_each_message, lag_ns, min_insync
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
 """Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
@@ -17,7 +17,9 @@ def os_flush(declared: Declared) -> Sequence[Mechanism]:
     """Return how what was not flushed may be gone from all replicas."""
     if flushes_each_message(declared.options):
         return ()
-    why = "flushing is left to the OS: a replica that loses its power may have held a message in memory only"
+    every = FLUSH.number_of(declared.options)
+    flushed = "flushing is left to the OS" if every == FLUSH.default else f"flush.messages={every}: not each is flushed"
+    why = f"{flushed}: a replica that loses its power may have held a message in memory only"
     return (_taken(declared, why, LOSES),)
 
 

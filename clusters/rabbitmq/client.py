@@ -53,7 +53,7 @@ class RabbitClients:
         return StreamPublisher(self._addresses, settings, completed, name if settings.get(NAMED, True) else "")
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> StreamMember:
-        return StreamMember(self._addresses, settings, f"group-{group}")
+        return StreamMember(self._addresses, settings, f"chaoskit-{group}" if group else "chaoskit")
 
     def auditor(self, settings: Mapping[str, Any]) -> StreamAuditor:
         return StreamAuditor(self._addresses, settings)

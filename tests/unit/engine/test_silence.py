@@ -57,7 +57,7 @@ def test_members_of_a_group_are_one_reader(member: str, tmp_path: Path) -> None:
     first, second = _received(range(0), until_ms=5_000), _received(range(5_000), client="consumer-1")
     availability = _of(tmp_path, [*first, *second], group="payments", member=member)["availability"]
 
-    assert availability["unheard_by"]["reader"] == "payments"
+    assert availability["unheard_by"]["reader"] == "group payments"
     assert availability["unheard_ms"] < 100
 
 

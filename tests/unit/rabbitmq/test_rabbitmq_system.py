@@ -82,7 +82,13 @@ def test_what_its_clients_do_not_have_is_refused() -> None:
             "workload.replication: a queue of type 'classic' has one copy only; remove it, or set workload.type to one "
             "of quorum, mirrored",
         ),
-        ({"workload": {"kind": "log", "consumption": "group"}}, "workload.consumption: groups of consumers of streams"),
+        (
+            {
+                "cluster": {"system": "rabbitmq", "version": "3.10.8", "hosts": 3},
+                "workload": {"kind": "log", "type": "stream", "consumption": "group"},
+            },
+            "workload.consumption: RabbitMQ 3.10 has no groups of streams; set cluster.version: 4.0.5",
+        ),
         ({"workload": {"kind": "log", "producer": {"acks": 1}}}, "workload.producer.acks: chaoskit sets no such"),
         ({"workload": {"kind": "log", "producer": {"heartbeat": "1s"}}}, "workload.producer.heartbeat: '1s' is"),
         ({"workload": {"kind": "queue", "type": "mirrored"}}, "workload.type: mirrored queues ended with RabbitMQ 3"),

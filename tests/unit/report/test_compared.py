@@ -33,7 +33,7 @@ def test_figures_are_those_of_the_verdicts(judged: Path, calm: Path) -> None:
         if found["count"]:
             assert anomalies[name][0] == f"{found['count']:,}" + ("" if found["allowed"] else ", NOT allowed")
             assert anomalies[name][1].startswith(f"{verdicts[1]['anomalies'].get(name, {}).get('count', 0):,}")
-    under = {row.name: row.values for row in told["send latency, under faults"]}
+    under = {row.name: row.values for row in told["latency of acknowledged sends, under faults"]}
     assert under["p99"][0]
     assert under["p99"][1] == "", "the calm run has no faults"
 
