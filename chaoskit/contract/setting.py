@@ -41,10 +41,14 @@ class Setting:
 
     def declared(self, options: Any) -> Any:
         """Return the value that the options hold; None if they do not."""
+        own = self._own(options)
+        return self.inherits.declared(options) if own is None and self.inherits is not None else own
+
+    def _own(self, options: Any) -> Any:
         own = options
         for key in self.path:
             own = _member(own, key)
-        return self.inherits.declared(options) if own is None and self.inherits is not None else own
+        return own
 
     def of(self, options: Any) -> Any:
         """Return its value: of the options, or the default."""
@@ -61,7 +65,7 @@ class Setting:
         Raises:
             BadInput: names the key and the remedy.
         """
-        value = self.declared(options)
+        value = self._own(options)
         key = f"cluster.{'.'.join(self.path)}"
         if isinstance(self.default, bool):
             if value is not None and str(value).lower() not in _BOOLEANS:

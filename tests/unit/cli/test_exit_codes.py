@@ -203,6 +203,7 @@ def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
     assert "nonsense; none has any" in chaoskit("list", "--scenarios", "nonsense").stderr
+    assert "bookkeeper/ensemble-change " not in chaoskit("list", "--scenarios", "hang").stdout
     assert "kafka/zone-loss " in chaoskit("list", "--scenarios", "Rack", "kafka").stdout
     assert "kafka/retries " in chaoskit("list", "--scenarios", "double", "charge").stdout
 

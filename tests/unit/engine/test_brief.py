@@ -38,6 +38,39 @@ def test_what_was_lost_stands_with_its_cause_and_its_remedy() -> None:
     ]
 
 
+def test_each_of_two_causes_stands_with_its_share() -> None:
+    second = CAUSE | {"rule": "kafka.last-known-leader", "count": 3, "story": "n1 became leader", "what": "kill of n2"}
+    text = brief(verdict(anomalies={"lost": replace(LOST, causes=(second, CAUSE))}), FOLDER)
+
+    first, other = (line.strip() for line in text.splitlines() if line.startswith(("    7 by ", "    3 by ")))
+    assert first == "7 by power-cut of n1 at 8.0 s (kafka.os-flush): each copy was taken"
+    assert other == "3 by kill of n2 (kafka.last-known-leader): n1 became leader"
+
+
+def test_a_fault_that_counts_is_proved_by_what_it_did_in_the_end() -> None:
+    evidence = (
+        "so far n1: 1 of 10 Produce responses dropped; n1: 13 of 130 Produce responses dropped; the rule has ended"
+    )
+    text = brief(verdict(faults=(FAULT | {"kind": "wire", "evidence": evidence},)), FOLDER)
+
+    assert "healed at 13.1 s: n1: 13 of 130 Produce responses dropped\n" in text
+
+
+def test_what_settings_would_allow_is_said_where_nothing_was_lost() -> None:
+    would = {"tolerated": ("acks=1 (kafka.acks-one)",)}
+    line = "a loss that did not happen would be allowed by: acks=1 (kafka.acks-one)"
+
+    assert line in brief(verdict(anomalies={"lost": replace(LOST, count=0)}, **would), FOLDER)
+    assert line not in brief(verdict(anomalies={"lost": LOST}, **would), FOLDER)
+
+
+def test_sends_that_were_never_acknowledged_are_part_of_the_cost() -> None:
+    send = {"p99_ms": 13.0, "without": 90, "all_due": {"p99_ms": 7000.0}}
+    text = brief(verdict(latency={"send": send}), FOLDER)
+
+    assert "cost: send p99 > 7,000 ms; 90 of 1,200 sends never acknowledged; " in text.replace("\n    ", " ")
+
+
 def test_what_is_not_allowed_comes_first_and_measurements_are_left_out() -> None:
     known = {"redelivered": LOST, "unavailable": LOST, "duplicate": replace(LOST, allowed=False)}
     text = brief(verdict(anomalies=known), FOLDER)

@@ -37,6 +37,14 @@ def test_a_run_folder_is_named_by_scenario_and_time(tmp_path: Path) -> None:
     assert run_name(folder) == f"small/{folder.name}"
 
 
+def test_runs_are_no_part_of_the_repository_in_which_they_are_made(tmp_path: Path) -> None:
+    new_run_folder(tmp_path, "small")
+    new_run_folder(tmp_path / "store", "small")
+
+    assert not (tmp_path / ".gitignore").exists(), "the folder was there before"
+    assert (tmp_path / "store/.gitignore").read_text() == "*\n"
+
+
 def test_latest_is_the_newest_run_of_any_scenario(tmp_path: Path) -> None:
     new_run_folder(tmp_path, "one")
     second = new_run_folder(tmp_path, "two")

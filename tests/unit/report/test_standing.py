@@ -60,6 +60,15 @@ def test_what_differs_from_the_last_valid_run_is_told_without_the_seed() -> None
     assert _standing("valid", "invalid").differs == []
 
 
+def test_what_made_a_scenario_valid_again_is_told() -> None:
+    standing = _standing("valid", "invalid", "valid")
+
+    assert (standing.last_bad or {}).get("run") == "payments/1"
+    assert standing.differs == ["cluster.version: 4.1 → 4.2"]
+    assert "is valid again; payments/1 was invalid: night 1" in markdown([standing], standing.runs)
+    assert _standing("valid", "valid").last_bad is None
+
+
 def test_one_run_has_no_standing_and_bad_ones_come_first() -> None:
     rows = [
         _night(0, "valid", "a"),
