@@ -60,7 +60,7 @@ class Setting:
         return int(self.of(options))
 
     def is_sound(self, options: Any) -> bool:
-        """Return that what is declared is of the type of the default.
+        """Return that what is declared, here or where it is inherited from, is of the type of the default.
 
         Raises:
             BadInput: names the key and the remedy.
@@ -72,7 +72,7 @@ class Setting:
                 raise BadInput(f"{key}: {value!r} is not true or false")
         elif isinstance(self.default, int) and value is not None and not _WHOLE_NUMBER.fullmatch(str(value)):
             raise BadInput(f"{key}: {value!r} is not a whole number, without a unit")
-        return True
+        return self.inherits is None or self.inherits.is_sound(options)
 
     def is_on(self, options: Any) -> bool:
         """Return whether its value is true."""

@@ -189,7 +189,7 @@ def allow(
     if doubt:
         derived = Allowance(True, f"{doubt}, so the verdict is unknown")
     elif derived is None and measured:
-        derived = Allowance(True, "a measurement: it is not allowed only if the scenario expects something else of it")
+        derived = Allowance(True, "a measurement: allowed, unless `expect` bounds it")
     elif derived is None:
         derived = Allowance(False, "no setting allows it")
     if name not in expect:

@@ -111,7 +111,7 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         proof = _proof(fault) if fault["effective"] else "NO EFFECT"
         stake = "" if fault.get("at_stake") is None else f", {fault['at_stake']:,} at stake"
         text = f"{hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{stake}: {proof}"
-        yield from _wrapped([f"fault: {text}"], most=1)
+        yield from _wrapped([f"fault: {text}"], most=2)
     if len(faults) > _SHOWN:
         effective = sum(bool(fault["effective"]) for fault in faults)
         yield f"  and {len(faults) - _SHOWN} more faults; of all {len(faults)}, {effective} took effect"
@@ -119,7 +119,7 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _proof(fault: Mapping[str, Any]) -> str:
     """Return the proof of a fault: of one that counted what it did, what it had done in the end."""
-    pieces = fault["evidence"].split("; ")
+    pieces = [piece for piece in fault["evidence"].split("; ") if not piece.startswith("began ")] or [""]
     if not pieces[0].startswith("so far "):
         return str(pieces[0])
     last = {piece.partition(":")[0]: piece for piece in pieces if piece.partition(":")[0] in fault["targets"]}

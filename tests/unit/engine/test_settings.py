@@ -24,8 +24,8 @@ def test_what_is_no_number_or_no_boolean_is_named_with_all_others() -> None:
     with pytest.raises(BadInput) as refused:
         _plan({"min.insync.replicas": "two", "retention.ms": "5m"}, {"unclean.leader.election.enable": "maybe"})
 
-    assert str(refused.value).splitlines() == [
+    assert sorted(str(refused.value).splitlines()) == [
+        "s.yaml: cluster.config.unclean.leader.election.enable: 'maybe' is not true or false",
         "s.yaml: cluster.topic.min.insync.replicas: 'two' is not a whole number, without a unit",
         "s.yaml: cluster.topic.retention.ms: '5m' is not a whole number, without a unit",
-        "s.yaml: cluster.config.unclean.leader.election.enable: 'maybe' is not true or false",
     ]
