@@ -108,7 +108,7 @@ REPROCESSED = Anomaly(
     notable=True,
     remedy="commit more often; let members that restart keep their partitions (static membership: group.instance.id); "
     "give them a longer session, so that a short absence moves nothing; let no handler take longer than the group "
-    "waits for it (Kafka: max.poll.interval.ms)",
+    "waits for it",
     only_with=Group,
 )
 
