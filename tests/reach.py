@@ -19,7 +19,7 @@ from guaranteed import PLACE, PaperRecord, effect
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Session, Way
+from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Session, Way
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Place
@@ -62,6 +62,7 @@ _GAP = "of a gap"
 second of it that ended a second before the fault: that was received."""
 
 _COLUMNS = ("place_of", "op", "other_op", "at_ns", "since_ns")
+_STORING = {Party.LEADER, Party.HOLDERS}
 _STRANGER = "consumer-987"
 
 Reach = dict[str, dict[str, list[str]]]
@@ -169,6 +170,8 @@ class _Paper:
 
     def _placements(self) -> Iterator[tuple[str, Placements]]:
         first, *others = self._holders
+        if not isinstance(self._mechanism, Copies) and not _STORING & set(getattr(self._mechanism, "path", ())):
+            others = []  # it is the same whoever leads
         yield _LEADS, guaranteed._placed([(0, first, self._holders, self._holders)])
         if others:
             after = (_START_S + 1, others[0], self._holders, self._holders)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from itertools import groupby
+from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from chaoskit.base import plugins
 from chaoskit.cli.console import Grid, wide_console
@@ -40,13 +43,36 @@ def _tell(kind: str, found: Nemesis) -> None:
     console.print(f"for: {'duration' if found.lasts else 'not accepted; it is instantaneous'}", highlight=False)
     console.print(f"occupies: {_occupied(found)}", highlight=False)
     if fields := found.parameters.model_fields:
-        console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
-        table = Grid("key", "default")
+        described, meanings = _documented(found.parameters)
+        console.print(f"\n{described}\n", soft_wrap=True, highlight=False)
+        table = Grid("key", "default", "meaning")
         shown = found.parameters.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
         for name, field in fields.items():
             key = field.alias or name
-            table.add_row(key, "required" if field.is_required() else str(shown[key]))
+            default = "required" if field.is_required() else _in_words(shown[key])
+            table.add_row(key, default, meanings.get(name, ""))
         console.print(table)
+
+
+def _in_words(default: Any) -> str:
+    """Return a default about as it is written in YAML; nothing where there is none."""
+    if default is None or default == []:
+        return ""
+    return f"[{', '.join(map(str, default))}]" if isinstance(default, list) else str(default)
+
+
+def _documented(parameters: type[BaseModel]) -> tuple[str, dict[str, str]]:
+    """Return what the docstring of parameters says of all, and of each by its name."""
+    text, _, attributes = (inspect.getdoc(parameters) or "").partition("Attributes:")
+    meanings: dict[str, str] = {}
+    names: list[str] = []
+    for line in attributes.splitlines():
+        if begun := re.match(r" {4}([\w, ]+): (.*)", line):
+            names = begun[1].split(", ")
+            meanings |= dict.fromkeys(names, begun[2])
+        elif line.startswith(" " * 8):
+            meanings |= {name: f"{meanings[name]} {line.strip()}" for name in names}
+    return text.strip(), meanings
 
 
 def _occupied(found: Nemesis) -> str:

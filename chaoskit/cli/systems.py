@@ -8,7 +8,7 @@ from chaoskit.base import plugins
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.saying import say
 from chaoskit.contract.installed import system
-from chaoskit.report.support import GIVEN, YES, Support, markdown, support
+from chaoskit.report.support import GIVEN, NO, YES, Support, markdown, support
 
 
 @click.command("systems")
@@ -50,5 +50,6 @@ def _tell(name: str, told: Support) -> None:
         console.print(f"{title}: {', '.join(listed)}", soft_wrap=True, highlight=False)
     table = Grid("power", "meaning", "")
     for power in told.powers:
-        table.add_row(power.name, power.meaning, f"{power.standing}: {power.why}" if power.why else power.standing)
+        standing = power.standing or NO
+        table.add_row(power.name, power.meaning, f"{standing}: {power.why}" if power.why else standing)
     console.print(table)

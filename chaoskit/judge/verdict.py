@@ -285,7 +285,7 @@ def decide(
         doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
-    doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
+    doubts += [f"{each.count:,} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
     doubts += [f"{name} was expected, but {each.unrecorded}" for name, each in anomalies.items() if each.unrecorded]
     doubts += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.unknown]
     if acked == 0:
@@ -301,7 +301,7 @@ def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:
     """Yield which anomalies are not allowed and why, a line a reason."""
     found = {name: each for name, each in forbidden.items() if each.count}
     for why in dict.fromkeys(each.why for each in found.values()):
-        counted = ", ".join(f"{each.count} {name}" for name, each in found.items() if each.why == why)
+        counted = ", ".join(f"{each.count:,} {name}" for name, each in found.items() if each.why == why)
         yield f"{counted}: not allowed ({why})"
 
 

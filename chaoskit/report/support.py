@@ -14,7 +14,7 @@ from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
 from chaoskit.contract.workload import Workload
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
-_NO = "no"
+NO = "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _cell(power: Power) -> str:
     """Return the standing of a power, and behind it the reason, if there is one, as a sentence."""
     if power.standing == GIVEN:
         return f"only with `{power.why}`"
-    return f"{_sentence(power.standing)} {_sentence(power.why)}" if power.why else power.standing or _NO
+    return f"{_sentence(power.standing)} {_sentence(power.why)}" if power.why else power.standing or NO
 
 
 def _sentence(words: str) -> str:
@@ -119,7 +119,7 @@ def _sentence(words: str) -> str:
 
 
 def _marks(name: str, held: Iterable[Sequence[str]]) -> list[str]:
-    return [f"`{name}`", *(YES if name in each else _NO for each in held)]
+    return [f"`{name}`", *(YES if name in each else NO for each in held)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
