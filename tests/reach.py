@@ -47,6 +47,7 @@ _OF_HOSTS: dict[str, dict[str, object]] = {
     "reset-connections": {},
     "packet-loss": {"percent": 50},
     "packet-delay": {"delay": "100ms"},
+    "packet-delay of a minute": {"delay": "60s"},
     "clock-jump": {},
     "wire of any answer": {"message": "*", "of": "response", "of_client": "producer-0", "then": "drop"},
     "wire of another answer": {"message": "NoRequest", "of": "response", "then": "drop"},
