@@ -9,7 +9,8 @@ import click
 
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
-from chaoskit.base.store import VERDICT, find_run
+from chaoskit.base.store import VERDICT
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.saying import say
@@ -33,7 +34,7 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None, detai
     RUN may also be an EDN file with a history of Jepsen's Kafka workload. It is imported into the --store and
     judged; no anomaly is allowed.
     """
-    folder = import_edn(run, store) if _is_history(run) else find_run(run)
+    folder = import_edn(run, store) if _is_history(run) else chosen(run)
     if damage := damaged(folder, JUDGED):
         say(f"{damage}; it is made again", err=True)
     before = _verdict_file(folder)

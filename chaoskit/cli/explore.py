@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from chaoskit.base.quantities import parse_duration
-from chaoskit.base.store import find_run
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.explored_wire import explored
 from chaoskit.cli.options import PATH, quantity, store_option
@@ -96,7 +96,7 @@ def command(
         return explored(run, WireWishes(messages, then), store, as_json=as_json)
     wishes = Wishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
     with ExploreProgress("explore") as progress:
-        found = explore_run(find_run(run), store, progress, wishes)
+        found = explore_run(chosen(run), store, progress, wishes)
     if as_json:
         click.echo(json.dumps([asdict(point) for point in found], indent=2))
     else:

@@ -9,7 +9,7 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
-from chaoskit.base.store import find_run
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.options import PATH
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.saying import say
@@ -22,7 +22,7 @@ from chaoskit.interop.jepsen.exporting import export_edn
 @click.option("--out", type=PATH, help="Write to this file instead of stdout.")
 def command(run: Path, jepsen: bool, out: Path | None) -> None:
     """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers."""
-    folder = find_run(run)
+    folder = chosen(run)
     if out is None:
         with to_stdout():
             export_edn(folder, sys.stdout)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from chaoskit.base.store import find_run
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.cli.saying import say
@@ -29,7 +29,7 @@ def command(run: Path, *, as_json: bool) -> int:
     was (the lag; negative: before the acknowledgement). The loss window is the number of acknowledged messages that no
     surviving or returning disk has, over time. What a surviving host may have in its memory only is in doubt.
     """
-    folder = find_run(run)
+    folder = chosen(run)
     told = measure_exposure(folder, read_subject(folder)).as_json()
     if as_json:
         click.echo(json.dumps(told, indent=2))

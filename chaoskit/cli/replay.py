@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_timeline, read_yaml
+from chaoskit.base.store import SCENARIO, TIMELINE, read_timeline, read_yaml
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.run import run_all
 from chaoskit.cli.saying import say
@@ -23,7 +24,7 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
 
     Hosts that were drawn at random are targeted again; roles such as `leader` are resolved again.
     """
-    folder = find_run(run)
+    folder = chosen(run)
     content = read_yaml(folder / SCENARIO)
     if (folder / TIMELINE).exists():
         content["faults"] = read_timeline(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chaoskit.base.store import find_run
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.options import PATH
 from chaoskit.cli.saying import say
 
@@ -18,4 +18,4 @@ def command(run: Path, out: Path | None) -> None:
     """Write the report of RUN, a run folder or a store (its latest run): one HTML file that works offline."""
     from chaoskit.report.run_page import write_report  # noqa: PLC0415  # loads optional packages
 
-    say(str(write_report(find_run(run), out)))
+    say(str(write_report(chosen(run), out)))

@@ -8,7 +8,7 @@ import click
 
 from chaoskit.base import store as stores
 from chaoskit.base import yaml
-from chaoskit.base.store import find_run
+from chaoskit.cli.chosen import chosen
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
@@ -53,7 +53,7 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
     candidates with few faults run quickly. The exit code is 0 if the result failed again when
     confirmed, 2 if it did not, and 255 if not even the whole timeline failed again.
     """
-    folder = find_run(run)
+    folder = chosen(run)
     name = stores.read_yaml(folder / stores.SCENARIO)["name"]
     with ShrinkProgress(f"shrink {name}") as progress:
         found = shrink_run(folder, store, progress, tries, confirm)

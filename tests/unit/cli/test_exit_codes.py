@@ -308,3 +308,15 @@ def _check_but_not_the_machine(plan: Plan) -> None:
 
 def _refuse(*_: object, **__: object) -> None:
     raise AssertionError("a program was started")
+
+
+def test_of_several_runs_the_newest_one_is_named(chaoskit: Program, tmp_path: Path) -> None:
+    for name in ("20260101T000000-abc", "20260102T000000-abc"):
+        folder = tmp_path / "mine/any" / name
+        folder.mkdir(parents=True)
+        (folder / "scenario.yaml").write_text("name: any\n")
+
+    several, one = (chaoskit("check", path).stderr for path in ("mine", "mine/any/20260101T000000-abc"))
+
+    assert "mine has 2 runs; the newest one is any/20260102T000000-abc" in several
+    assert "the newest one" not in one
