@@ -23,7 +23,7 @@ from chaoskit.judge.metrics import histogram
 from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.report.run_page import REPORT as RUN_REPORT
-from chaoskit.report.words import release
+from chaoskit.report.words import due_p99_ms, release
 from spark_analysis import alone
 from spark_analysis.configuration import configuration, settings
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
@@ -220,6 +220,7 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
         "longest_unavailable_ms": verdict["availability"].get("longest_unavailable_ms"),
         "recovered_after_heal_ms": verdict["availability"].get("recovered_after_heal_ms"),
         **{name: value for name, value in percentiles(recorded).items() if name != "count"},
+        "due_p99_ms": due_p99_ms(verdict["latency"].get("send", {})),
         "without": verdict["latency"].get("send", {}).get("without"),
         "machine_full": bool(verdict.get("machine")) and any(full(verdict["machine"])),
         **{f"{name}_p99_ms": verdict["latency"].get(name, {}).get("send", {}).get("p99_ms") for name in PHASES},

@@ -57,8 +57,7 @@ def _row(row: Mapping[str, Any], since: str, skipped: Mapping[str, str]) -> str:
     folder = row["run"].partition("/")[0]
     unread = any(name.partition("/")[0] == folder and name > row["run"] for name in skipped)
     mark = f"{_UNREADABLE}; before: {_MARKS[row['verdict']]}" if unread else _MARKS[row["verdict"]]
-    never = f" of those acknowledged; {row['without']:,} never were" if row.get("without") else ""
-    times = (f"{milliseconds(row['p99_ms'])}{never}", milliseconds(row["recovered_after_heal_ms"]))
+    times = (milliseconds(row[name]) for name in ("due_p99_ms", "recovered_after_heal_ms"))
     cells = (row["scenario"], mark, since, row["headline"], number(row["lost"]), *times)
     return f"| {' | '.join(map(_cell, cells))} |"
 

@@ -19,7 +19,7 @@ _TRENDS_SHOWN = 12
 _NIGHTS_SHOWN = 14
 _REGRESSIONS = {
     VERDICT: "verdict",
-    "p99_ms": "p99",
+    "due_p99_ms": "p99",
     "acks_per_s": "acks/s",
     "lost": "lost",
     "longest_unavailable_ms": "unavailable",
@@ -208,7 +208,7 @@ def _trend(rows: Rows) -> charts.Spec | None:
     points = [
         {
             "t": row["time"].isoformat(),
-            "p99_ms": row["p99_ms"],
+            "p99_ms": row["due_p99_ms"],
             "acks_per_s": row["acks_per_s"],
             "lost": row["lost"],
             "run": row["run"],
@@ -218,6 +218,6 @@ def _trend(rows: Rows) -> charts.Spec | None:
             ),
         }
         for row in rows
-        if row["p99_ms"] is not None
+        if row["due_p99_ms"] is not None
     ]
     return comparisons.trend(points) if points else None

@@ -32,6 +32,7 @@ SCHEMAS = {
             *_of(pa.int64(), ["lost"]),
             *_of(pa.float64(), ["seconds", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
             *_PERCENTILES,
+            *_of(pa.float64(), ["due_p99_ms"]),
             *_of(pa.int64(), ["without"]),
             *_of(pa.bool_(), ["machine_full"]),
             *_of(pa.float64(), [f"{name}_p99_ms" for name in PHASES]),
@@ -88,7 +89,7 @@ SCHEMAS = {
             *_of(pa.string(), ["scenario", "run"]),
             *_of(_TIME, ["time"]),
             *_of(pa.string(), ["verdict", "headline"]),
-            *_of(pa.float64(), ["p99_ms", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
+            *_of(pa.float64(), ["due_p99_ms", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
             *_of(pa.int64(), ["lost"]),
             *_of(_TEXTS, ["regressions"]),
         ]

@@ -23,7 +23,7 @@ DEVIATIONS = 5
 WORSE_BY = 0.25
 
 MEASURES = {
-    "p99_ms": 1,
+    "due_p99_ms": 1,
     "acks_per_s": -1,
     "lost": 1,
     "longest_unavailable_ms": 1,

@@ -22,7 +22,7 @@ BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
 def _night(day: int, verdict: str, scenario: str = "payments") -> dict[str, Any]:
     return {
         "scenario": scenario, "run": f"{scenario}/{day}", "time": BEGIN + timedelta(days=day), "verdict": verdict,
-        "headline": f"night {day}; and more", "lost": 5 * (verdict == "invalid"), "p99_ms": 4.0,
+        "headline": f"night {day}; and more", "lost": 5 * (verdict == "invalid"), "due_p99_ms": 4.0,
         "recovered_after_heal_ms": None,
     }  # fmt: skip
 

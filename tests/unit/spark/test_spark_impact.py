@@ -126,7 +126,7 @@ def test_trends_mark_the_run_that_got_worse() -> None:
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [
         {"scenario": "a", "run": f"a/{day}", "time": begin + timedelta(days=day), "acks_per_s": 5000.0, "lost": 0,
-         "p99_ms": 30.0 if day == 7 else 10.0 + day % 2 / 10, "longest_unavailable_ms": 5.0, "headline": "",
+         "due_p99_ms": 30.0 if day == 7 else 10.0 + day % 2 / 10, "longest_unavailable_ms": 5.0, "headline": "",
          "recovered_after_heal_ms": None, "verdict": "invalid" if day in (1, 2) else "valid"}
         for day in reversed(range(9))
     ]  # fmt: skip
@@ -136,7 +136,7 @@ def test_trends_mark_the_run_that_got_worse() -> None:
     assert [row["run"] for row in found] == [f"a/{day}" for day in range(9)]
     assert {row["run"]: row["regressions"] for row in found if row["regressions"]} == {
         "a/1": ["verdict"],
-        "a/7": ["p99_ms"],
+        "a/7": ["due_p99_ms"],
     }
 
 
