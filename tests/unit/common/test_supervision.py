@@ -103,3 +103,13 @@ def test_errors_are_told_once_with_their_exception_and_without_frames() -> None:
         "java.io.IOException: No space left on device",
         "ERROR Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)",
     ]
+
+
+def test_a_log_without_an_error_is_told_by_its_end() -> None:
+    class Silent(Host):
+        def run(self, argv: list[str], **options: Any) -> Result:
+            return Result(0, "there is no setting with that name.\n" if argv[0] == "tail" else "", "")
+
+    host: Any = Silent(ServiceState.GONE)
+
+    assert last_errors(host, "rabbitmq") == "there is no setting with that name."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +42,17 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
     assert total == pytest.approx(machine["cores"], abs=0.3)
     assert machine["late_ms"] >= 0
     assert machine_of(seconds_of(tmp_path), 0, 1) is None, "nothing was seen in that interval"
+
+
+def test_ctrl_c_is_for_the_harness(tmp_path: Path) -> None:
+    watcher = gauge.start(str(tmp_path / "machine.jsonl"), time.monotonic_ns(), {})
+    assert wait_until(lambda: bool(seconds_of(tmp_path)), 60)
+
+    watcher.send_signal(signal.SIGINT)
+    seen = len(seconds_of(tmp_path))
+    assert wait_until(lambda: len(seconds_of(tmp_path)) > seen + 1, 60)
+    watcher.terminate()
+    watcher.wait()
 
 
 def test_a_watcher_whose_harness_was_killed_before_it_began_ends(tmp_path: Path) -> None:
