@@ -100,25 +100,25 @@ def applies(rule: Rule, declared: Declared, effects: Sequence[Effect], *, counte
     """Why a rule may explain something of its first anomaly under some faults; empty if it explains nothing."""
     numbered = sorted(effects, key=lambda each: each.start_ns)
     anomaly = anomalies()[rule.allows[0]]
-    holders = _hosts(declared) if anomaly is CRASHED else _holders(declared)
+    holders = hosts_of(declared) if anomaly is CRASHED else holders_of(declared)
     for mechanism in rule.mechanisms(declared):
         process = mechanism.process if isinstance(mechanism, Session) else ""
         place = (f"{process}@n1", 0) if process else PLACE
-        cases = _cases(anomaly, place)
+        cases = cases_of(anomaly, place)
         for placements in _placements(declared, numbered, holders):
             placed = placements.with_fixed({place: holders}) if process else placements
-            record = PaperRecord(declared, numbered, placed, None, _hosts(declared))
+            record = PaperRecord(declared, numbered, placed, None, hosts_of(declared))
             derived = derive(record, mechanism, cases)
             if (derived.story_of != NONE).any() or (counted and derived.open.any()):
                 return mechanism.why
     return ""
 
 
-def _hosts(declared: Declared) -> list[str]:
+def hosts_of(declared: Declared) -> list[str]:
     return [f"n{number + 1}" for number in range(declared.hosts)]
 
 
-def _cases(anomaly: Anomaly, place: Place) -> Cases:
+def cases_of(anomaly: Anomaly, place: Place) -> Cases:
     """A finding of a message written each quarter of a second, of both clients; noticed at once, or after a while."""
     written_s = np.arange(0, 60, 0.25)
     noticed_s = np.concatenate([written_s, written_s + 15]) if anomaly.about is About.READING else written_s
@@ -142,17 +142,17 @@ def _placements(declared: Declared, effects: Sequence[Effect], holders: list[str
         for size in _sizes(declared, holders):
             for more in combinations(others, size - 1):
                 in_sync = (leader, *more)
-                yield _placed([(0, leader, holders, in_sync)])
+                yield placed_as([(0, leader, holders, in_sync)])
                 if len(effects) > 1:
-                    yield _placed([(0, leader, holders, holders), (changes[0], leader, holders, in_sync)])
+                    yield placed_as([(0, leader, holders, holders), (changes[0], leader, holders, in_sync)])
                 for following in others if _leaders(declared, holders) == holders else ():
                     first = [(0.0, leader, holders, in_sync)]
-                    yield _placed([*first, (changes[-1], following, holders, holders)])
+                    yield placed_as([*first, (changes[-1], following, holders, holders)])
                     if len(changes) > 1:
-                        yield _placed([*first, (changes[0], following, holders, (following,))])
+                        yield placed_as([*first, (changes[0], following, holders, (following,))])
 
 
-def _placed(standings: Sequence[tuple[float, str, Sequence[str], Sequence[str]]]) -> Placements:
+def placed_as(standings: Sequence[tuple[float, str, Sequence[str], Sequence[str]]]) -> Placements:
     return _placements_of(tuple((at_s, leader, tuple(some), tuple(more)) for at_s, leader, some, more in standings))
 
 
@@ -167,12 +167,12 @@ def _placements_of(standings: tuple[tuple[float, str, tuple[str, ...], tuple[str
     return Placements(pa.Table.from_pylist(rows, PLACEMENTS))
 
 
-def _holders(declared: Declared) -> list[str]:
+def holders_of(declared: Declared) -> list[str]:
     place = getattr(declared.options, "place", None)
     if place is not None:
         return [f"n{index + 1}" for index in place(declared.hosts).bookies]
     if hasattr(declared.options, "bridge"):
-        return _hosts(declared)
+        return hosts_of(declared)
     count = declared.replication if declared.topics and declared.replication else declared.brokers
     return [f"n{number + 1}" for number in range(max(1, min(count, declared.brokers or 1)))]
 
@@ -197,4 +197,4 @@ def _least(declared: Declared) -> int:
     config = getattr(declared.options, "config", None)
     given = config if isinstance(config, Mapping) else {}
     asked = topic.get("min.insync.replicas") or given.get("min.insync.replicas") or given.get("minInSyncReplicas") or 1
-    return min(int(str(asked)), len(_holders(declared)))
+    return min(int(str(asked)), len(holders_of(declared)))

@@ -141,12 +141,12 @@ class _Paper:
     def __init__(self, rule: Rule, declared: Declared, mechanism: Mechanism) -> None:
         self.declared = declared
         self._mechanism = mechanism
-        self._hosts = guaranteed._hosts(declared)
+        self._hosts = guaranteed.hosts_of(declared)
         anomaly = anomalies()[rule.allows[0]]
-        self._holders = self._hosts if anomaly is CRASHED else guaranteed._holders(declared)
+        self._holders = self._hosts if anomaly is CRASHED else guaranteed.holders_of(declared)
         process = mechanism.process if isinstance(mechanism, Session) else ""
         self._place: Place = (f"{process}@{self._hosts[0]}", 0) if process else PLACE
-        self._cases = guaranteed._cases(anomaly, self._place)
+        self._cases = guaranteed.cases_of(anomaly, self._place)
 
     def explained(self, fault: Effect) -> dict[str, Flags]:
         """Return which findings are explained, by who leads; and where messages around the fault are missing."""
@@ -173,11 +173,11 @@ class _Paper:
         first, *others = self._holders
         if not isinstance(self._mechanism, Copies) and not _STORING & set(getattr(self._mechanism, "path", ())):
             others = []  # it is the same whoever leads
-        yield _LEADS, guaranteed._placed([(0, first, self._holders, self._holders)])
+        yield _LEADS, guaranteed.placed_as([(0, first, self._holders, self._holders)])
         if others:
             after = (_START_S + 1, others[0], self._holders, self._holders)
-            yield "n2 in sync is elected", guaranteed._placed([(0, first, self._holders, self._holders), after])
-            yield "n2 out of sync is elected", guaranteed._placed([(0, first, self._holders, [first]), after])
+            yield "n2 in sync is elected", guaranteed.placed_as([(0, first, self._holders, self._holders), after])
+            yield "n2 out of sync is elected", guaranteed.placed_as([(0, first, self._holders, [first]), after])
 
     def in_words(self, explained: Mapping[str, Flags], fault: Effect) -> list[str]:
         """Return which findings are explained, in words; by who leads if that matters."""

@@ -132,7 +132,7 @@ class _MemberLink(ReaderLink):
         self.left = False
         self._group = group
         self._super_stream = super_stream
-        self._told_updates: deque[schema.ConsumerUpdateResponse] = deque()
+        self._pending: deque[schema.ConsumerUpdateResponse] = deque()
 
     def properties(self) -> dict[str, Any]:
         return {"single-active-consumer": "true", "name": self._group, "super-stream": self._super_stream}
@@ -144,7 +144,7 @@ class _MemberLink(ReaderLink):
         def update(frame: schema.ConsumerUpdateResponse) -> None:
             if client is self.latest:
                 self.heard()
-                self._told_updates.append(frame)
+                self._pending.append(frame)
 
         client.add_handler(schema.ConsumerUpdateResponse, update, "member")
         await super().attach(client)
@@ -157,13 +157,13 @@ class _MemberLink(ReaderLink):
 
     def lost(self, why: str) -> None:
         super().lost(why)
-        self._told_updates.clear()
+        self._pending.clear()
         self.active, self.left = False, self.active or self.left
 
     def updates(self) -> Iterator[schema.ConsumerUpdateResponse]:
         """Yield what the node has told, once."""
-        while self._told_updates:
-            yield self._told_updates.popleft()
+        while self._pending:
+            yield self._pending.popleft()
 
     async def activate(self, update: schema.ConsumerUpdateResponse) -> None:
         """Go on where the group is: behind the offset that it stored, or at the first message."""

@@ -97,14 +97,14 @@ def test_a_group_is_told_who_is_active_and_commits_before_that_changes() -> None
     link = member._members["log-0", 1] = _link(node)
     member._membership = membership
 
-    link._told_updates.append(ACTIVE)
+    link._pending.append(ACTIVE)
     member._follow(link)
     link.arrived(_chunk(0, b"a", b"b"))
     link.take(10)
     reached = member.reached()
     outcome, error = member.commit(reached)
     again = member.reached()
-    link._told_updates.append(WAITING)
+    link._pending.append(WAITING)
     member._follow(link)
     link.client = None
     member.close()
