@@ -92,14 +92,14 @@ def _reached(paper: _Paper) -> dict[str, list[str]]:
     lines: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for targets in _targets(paper.declared):
         cells: dict[tuple[str, int], list[str]] = {}
-        for lasts_s in (_SHORT_S, _LONG_S):
+        for lasts_s in paper.lasts_s:
             for kind, parameters in _kinds(targets):
                 fault = effect(
                     kind.partition(" of ")[0], *targets, start_s=_START_S, healed_s=_START_S + lasts_s, **parameters
                 )
                 for cell in paper.in_words(paper.explained(fault), fault):
                     cells.setdefault((cell, lasts_s), []).append(kind)
-        for cell, kinds, how_long in _merged(cells):
+        for cell, kinds, how_long in _merged(cells, paper.lasts_s):
             by_kinds = lines.setdefault(cell, {})
             by_kinds.setdefault(tuple(kinds), []).append(f"{'+'.join(targets)}{how_long}")
     return {
@@ -124,14 +124,13 @@ def _kinds(targets: tuple[str, ...]) -> Sequence[tuple[str, dict[str, object]]]:
     return [(kind, {}) for kind in _OF_CLIENTS] if "-" in targets[0] else list(_OF_HOSTS.items())
 
 
-def _merged(cells: dict[tuple[str, int], list[str]]) -> Iterator[tuple[str, list[str], str]]:
+def _merged(cells: dict[tuple[str, int], list[str]], all_last_s: Sequence[int]) -> Iterator[tuple[str, list[str], str]]:
     """Yield what is reached, by which kinds, and for how long if that matters."""
     for (cell, lasts_s), kinds in cells.items():
-        other = cells.get((cell, _SHORT_S + _LONG_S - lasts_s), [])
-        both = [kind for kind in kinds if kind in other]
-        if both and lasts_s == _SHORT_S:
-            yield cell, both, ""
-        if only := [kind for kind in kinds if kind not in other]:
+        anyhow = [kind for kind in kinds if all(kind in cells.get((cell, other_s), ()) for other_s in all_last_s)]
+        if anyhow and lasts_s == all_last_s[0]:
+            yield cell, anyhow, ""
+        if only := [kind for kind in kinds if kind not in anyhow]:
             yield cell, only, f" {lasts_s} s"
 
 
@@ -147,6 +146,8 @@ class _Paper:
         process = mechanism.process if isinstance(mechanism, Session) else ""
         self._place: Place = (f"{process}@{self._hosts[0]}", 0) if process else PLACE
         self._cases = guaranteed.cases_of(anomaly, self._place)
+        # What took a copy did it at once.
+        self.lasts_s = (_SHORT_S,) if isinstance(mechanism, Copies) else (_SHORT_S, _LONG_S)
 
     def explained(self, fault: Effect) -> dict[str, Flags]:
         """Return which findings are explained, by who leads; and where messages around the fault are missing."""
