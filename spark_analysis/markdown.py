@@ -69,9 +69,9 @@ def _differences(standings: Sequence[Standing]) -> Iterator[str]:
             scenario, difference = _cell(standing.scenario), _cell(standing.difference)
             yield f"- **{scenario}**: {bad} differs from {good}, the last valid run, by: {difference}"
         elif standing.last_bad is not None:
-            bad, what = _cell(standing.last_bad["run"]), _cell(standing.last_bad["headline"])
+            bad, headline = _cell(standing.last_bad["run"]), _cell(standing.last_bad["headline"])
             scenario, difference = _cell(standing.scenario), _cell(standing.difference)
-            before = f"{bad} was {standing.last_bad['verdict']}: {what}"
+            before = f"{bad} was {standing.last_bad['verdict']}: {headline}"
             yield f"- **{scenario}** is valid again; {before}; changed since: {difference}"
     yield ""
 

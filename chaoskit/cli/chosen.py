@@ -15,8 +15,8 @@ def chosen(given: Path) -> Path:
         BadInput: there is none.
     """
     folder = find_run(given)
-    found = [path.parent for pattern in (f"*/{SCENARIO}", f"*/*/{SCENARIO}") for path in given.glob(pattern)]
-    count = sum(not each.is_symlink() and not each.parent.is_symlink() for each in found)
+    runs = [path.parent for pattern in (f"*/{SCENARIO}", f"*/*/{SCENARIO}") for path in given.glob(pattern)]
+    count = sum(not run.is_symlink() and not run.parent.is_symlink() for run in runs)
     if count > 1:
         complain(f"{given} has {count:,} runs; the newest one is {run_name(folder)}")
     return folder
