@@ -65,6 +65,8 @@ def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | Non
                 problems.tried(_check_on, spec, choice, (key, place), allowed)
                 if parameters is not None:
                     problems.tried(_check_names, parameters, _prefix(choice, key), allowed)
+                    if choice.on in allowed.targets.hosts or spec.on in allowed.targets.hosts:
+                        problems.tried(_check_peers, choice.on or spec.on, parameters, _prefix(choice, key), fault)
                     problems.tried(_check_disk, parameters, (key, choice), fault, allowed)
     if spec.duration is not None and choices and not any(fault.lasts for _, _, fault in choices):
         problems.add(BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove `for:`"))
@@ -183,6 +185,12 @@ def _check_names(parameters: BaseModel, prefix: str, allowed: Allowed) -> None:
             key = f"{prefix}{field}"
             for each in expand([name], {} if isinstance(value, str) else allowed.targets.zones, key):
                 _check_name(each, key, mark, allowed)
+
+
+def _check_peers(on: Any, parameters: BaseModel, prefix: str, fault: Nemesis) -> None:
+    """Reject a host that is its own other end."""
+    if fault.on_links and [*fault.peers(parameters)] == [on]:
+        raise BadInput(f"{prefix}peers: {on} is the target itself; name the other end, or remove it")
 
 
 def _check_name(name: str, key: str, mark: HostNames, allowed: Allowed) -> None:

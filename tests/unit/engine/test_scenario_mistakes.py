@@ -30,6 +30,7 @@ def _fault(**keys: Any) -> list[str]:
     [
         ({"inject": "partition", "peers": "borkers"}, "faults.0.peers: there is no host or role 'borkers'; "),
         ({"inject": "packet-loss", "peers": ["n1", "n7"]}, "faults.0.peers: there is no host or role 'n7'; "),
+        ({"inject": "partition", "on": "n1", "peers": "n1"}, "faults.0.peers: n1 is the target itself; name the other"),
         ({"inject": "partition", "groups": [["n1"], ["folowers"]]}, "faults.0.groups: there is no host or role 'folo"),
         (
             {"inject": "zombie", "role": "leadre"},
