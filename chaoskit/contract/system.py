@@ -117,6 +117,15 @@ class Imposing(Protocol):
         ...
 
 
+@runtime_checkable
+class Naming(Protocol):
+    """Optional power of a system: its clients tell it their names, by which faults on messages choose them."""
+
+    def named(self, connection: Mapping[str, Any], client: str) -> Mapping[str, Any]:
+        """Return the settings of a connection (`client_settings` of the service) for the client with a name."""
+        ...
+
+
 SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles, Tapped)
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from chaoskit.contract import installed
+from chaoskit.contract.system import Naming
 from chaoskit.contract.workload import Job, Result, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import Progress, Recorder
@@ -128,13 +129,15 @@ def _run(order_path: str) -> None:
     order = link.order(order_path)
     system = installed.system(order["system"], "cluster.system")
     workload = installed.workload(order["workload"], "workload.kind")
-    task = Task(**order["task"])
+    task, connection = Task(**order["task"]), order["connection"]
+    if isinstance(system, Naming):
+        connection = system.named(connection, task.client)
     with WalWriter(Path(order["wal"]), task.client, order["process"]) as wal:
         workload.run(
             Job(
                 task=task,
                 options=workload.options.model_validate(order["options"]),
-                clients=system.clients(order["connection"]),
+                clients=system.clients(connection),
                 recorder=Recorder(wal, order["run_id"], order["namespace"]),
                 control=link,
                 bound_ns=order["bound_ns"],

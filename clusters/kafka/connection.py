@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 BOOTSTRAP = "bootstrap.servers"
+CLIENT_ID = "client.id"
 NAMESPACE = "chaoskit.namespace"
 """Client setting with the prefix of group names; not a setting of librdkafka."""
 

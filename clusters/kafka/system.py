@@ -30,7 +30,7 @@ from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts
-from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
+from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
 from clusters.kafka.guarantees import GUARANTEES
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
@@ -128,6 +128,10 @@ class System:
 
     def clients(self, settings: Mapping[str, Any]) -> client.KafkaClients | java_client.JavaClients:
         return java_client.JavaClients(settings) if CLASSPATH in settings else client.KafkaClients(settings)
+
+    def named(self, connection: Mapping[str, Any], client: str) -> Mapping[str, Any]:
+        """See `chaoskit.contract.system.Naming`: a scenario may name them otherwise."""
+        return {**connection, CLIENT_ID: client}
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)

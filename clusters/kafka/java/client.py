@@ -15,7 +15,7 @@ from chaoskit.contract.setting import is_true
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
 from clusters.kafka.client import KafkaClients
-from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
+from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
 from clusters.kafka.consumer import KafkaAuditor
 from clusters.kafka.java.relay import RELAY
 from clusters.kafka.java.settings import consumer_settings, producer_settings, transactional_settings
@@ -40,18 +40,19 @@ class JavaClients:
         self._ours = KafkaClients(connection)
         self._classpath = str(connection[CLASSPATH])
         self._servers = {BOOTSTRAP: connection[BOOTSTRAP]}
+        self._named = {key: connection[key] for key in (CLIENT_ID,) if key in connection}
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "Kafka's Java client")
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> JavaProducer:
         resolved = producer_settings(settings)
-        process = RELAY.start(self._classpath, "producer", {**resolved, **self._servers})
+        process = RELAY.start(self._classpath, "producer", {**self._named, **resolved, **self._servers})
         return JavaProducer(process, NEVER_SENT, completed, tells_positions=str(resolved.get("acks")) != "0")
 
     def transactional_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> KafkaTransactions:
         resolved = transactional_settings(settings, name)
-        process = RELAY.start(self._classpath, "transactional", {**resolved, **self._servers})
+        process = RELAY.start(self._classpath, "transactional", {**self._named, **resolved, **self._servers})
         return KafkaTransactions(process, NEVER_SENT, completed)
 
     def prober(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
@@ -60,7 +61,9 @@ class JavaClients:
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> JavaConsumer:
         name = self._ours.group(settings, group)
         resolved = consumer_settings(settings)
-        process = RELAY.start(self._classpath, "consumer", {**resolved, **self._servers, "group.id": name})
+        process = RELAY.start(
+            self._classpath, "consumer", {**self._named, **resolved, **self._servers, "group.id": name}
+        )
         return JavaConsumer(process, name, commits_itself=is_true(resolved.get("enable.auto.commit", True)))
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:

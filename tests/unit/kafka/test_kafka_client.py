@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
 from clusters.kafka.producer import NEVER_SENT, KafkaProducer, classify
+from clusters.kafka.system import System
 
 DOUBTFUL = [
     "_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_PURGE_INFLIGHT", "_FATAL", "_FAIL", "_STATE",
@@ -156,3 +158,19 @@ def test_a_producer_that_failed_for_good_is_replaced_and_leaves_nothing_known(mo
     producer.send("log-0", 0, None, b"x", 8)
     producer.poll(0)
     assert (FailingProducer.made, producer.pending()) == (2, 1)
+
+
+@pytest.mark.parametrize(("settings", "name"), [({}, b"producer-0"), ({"client.id": "payments"}, b"payments")])
+def test_a_client_tells_its_name_unless_the_scenario_gives_another_one(settings: dict[str, str], name: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(30)
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        clients = KafkaClients(System().named({BOOTSTRAP: address, NAMESPACE: ""}, "producer-0"))
+        producer = clients.producer(settings, lambda *_: None)
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(30)
+            first = connection.recv(4096)
+        producer.close(0)
+
+    assert name in first
