@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from guaranteed import PLACE, PaperRecord, effect
 
-from chaoskit.contract.anomaly import CRASHED
+from chaoskit.contract.anomaly import CRASHED, About, Anomaly
 from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Session, Way
@@ -71,16 +71,21 @@ Reach = dict[str, dict[str, list[str]]]
 
 
 def reach(rule: Rule, declared: Declared) -> Reach:
-    """Return what explains findings of a rule's first anomaly."""
-    numbered: list[tuple[str, dict[str, list[str]]]] = []
-    for mechanism in rule.mechanisms(declared):
-        kind = type(mechanism).__name__
-        turn = sum(name.startswith(kind) for name, _ in numbered) + 1
-        numbered.append((f"{kind} {turn}", _reached(_Paper(rule, declared, mechanism))))
+    """Return what explains findings of a rule: of its first anomaly, and of one of each further kind."""
     reached: Reach = {}
-    for _, cells in numbered:
-        names = [name for name, others in numbered if others == cells]
-        reached[", ".join(names)] = cells
+    of_kind: dict[About, Anomaly] = {}
+    for name in rule.allows:
+        of_kind.setdefault(anomalies()[name].about, anomalies()[name])
+    for anomaly in of_kind.values():
+        of_others = "" if anomaly.name == rule.allows[0] else f"{anomaly.name}: "
+        numbered: list[tuple[str, dict[str, list[str]]]] = []
+        for mechanism in rule.mechanisms(declared):
+            kind = type(mechanism).__name__
+            turn = sum(name.startswith(kind) for name, _ in numbered) + 1
+            numbered.append((f"{kind} {turn}", _reached(_Paper(anomaly, declared, mechanism))))
+        for _, cells in numbered:
+            names = [name for name, others in numbered if others == cells]
+            reached[f"{of_others}{', '.join(names)}"] = cells
     return reached
 
 
@@ -137,11 +142,10 @@ def _merged(cells: dict[tuple[str, int], list[str]], all_last_s: Sequence[int]) 
 class _Paper:
     """The runs on paper of one configuration, on which a mechanism is tried."""
 
-    def __init__(self, rule: Rule, declared: Declared, mechanism: Mechanism) -> None:
+    def __init__(self, anomaly: Anomaly, declared: Declared, mechanism: Mechanism) -> None:
         self.declared = declared
         self._mechanism = mechanism
         self._hosts = guaranteed.hosts_of(declared)
-        anomaly = anomalies()[rule.allows[0]]
         self._holders = self._hosts if anomaly is CRASHED else guaranteed.holders_of(declared)
         process = mechanism.process if isinstance(mechanism, Session) else ""
         self._place: Place = (f"{process}@{self._hosts[0]}", 0) if process else PLACE
