@@ -33,7 +33,12 @@ def _no_confirms(declared: Declared) -> Sequence[Mechanism]:
     if queueing is None or queueing.confirms:
         return ()
     why = "confirms: false: a message counts as sent once the client has written it to its connection"
-    return (Way(why=why, path=(Party.PRODUCER, Party.BROKERS, Party.LEADER)),)
+    way = Way(why=why, path=(Party.PRODUCER, Party.BROKERS, Party.LEADER))
+    if type_of(declared) != CLASSIC:
+        return (way,)
+    # Its index is written when it has as many entries as a segment, or somebody waits for a confirm.
+    buffered = f"{why}, and a classic queue keeps in memory what nobody waits to have confirmed"
+    return way, Copies(why=buffered, required=Required.LEADER, in_process=Act.ENDS)
 
 
 def _transient(declared: Declared) -> Sequence[Mechanism]:
@@ -95,7 +100,8 @@ RULES = (
         ("lost",),
         _no_confirms,
         "set confirms: true",
-        "RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
+        "RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms; rabbit_classic_queue_index_v2, "
+        "maybe_flush_buffer",
         "rabbitmq/kill-leader:no-confirms",
         "rabbitmq/kill-leader:confirms",
     ),
