@@ -15,6 +15,8 @@ def chosen(given: Path) -> Path:
         BadInput: there is none.
     """
     folder = find_run(given)
+    if folder == given.resolve():
+        return folder
     runs = [path.parent for pattern in (f"*/{SCENARIO}", f"*/*/{SCENARIO}") for path in given.glob(pattern)]
     count = sum(not run.is_symlink() and not run.parent.is_symlink() for run in runs)
     if count > 1:
