@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.act import Act, Messages
 from chaoskit.contract.disk import DATA
+from chaoskit.contract.evidence import Evidence
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.node import Node
@@ -57,6 +58,9 @@ class OnDisk(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     disk: str = DATA
+
+
+State = TypeVar("State")
 
 
 class ClientProcess(Protocol):
@@ -135,8 +139,6 @@ class Strike:
         resolve: resolves a host name, a role (`leader`, `followers:log-0/2`) or `all` to hosts, live.
         in_system: maps a workload topic to its name in the system.
         damaged: the partitions, by their names in the system, whose files it damaged, if it damaged nothing else.
-        notes: measurements that one step stores for a later one. Lost if the harness dies, so `heal` must not need
-            them.
         doubt: tells the run why the fault may have shown little: its verdict is then at best `unknown`.
         beside: the other faults that hold on a host of the cluster now, such as `partition (fault 3)`, each with what
             it occupies there.
@@ -155,10 +157,21 @@ class Strike:
     nodes: Sequence[Node] = ()
     in_system: Callable[[str], str] = str
     damaged: list[Place] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
     doubt: Callable[[Doubt], None] = lambda _: None
     beside: Callable[[ServiceHost], Mapping[str, Collection[Part]]] = _alone
     owed: list[Callable[[], str]] = field(default_factory=list)
+    _kept: dict[type, Any] = field(default_factory=dict)
+
+    def kept(self, kind: type[State]) -> State:
+        """Return what one step keeps for a later one, the same record at each call.
+
+        It is lost if the harness dies, so `heal` must not need it.
+
+        Args:
+            kind: the nemesis's own class for it, which is made without arguments.
+        """
+        state: State = self._kept.setdefault(kind, kind())
+        return state
 
     def on(self, hosts: Sequence[ServiceHost]) -> Strike:
         """Return the same strike on some of its hosts."""
@@ -284,7 +297,7 @@ class Nemesis(Protocol):
         """Inject the fault on all targets simultaneously."""
         ...
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         """Return evidence, from a measurement, that the fault took effect.
 
         Raises:
@@ -296,7 +309,7 @@ class Nemesis(Protocol):
         """Undo the fault. Idempotent; also works after an injection that failed half-way."""
         ...
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         """Return evidence, from a measurement, that the fault is healed.
 
         Raises:
@@ -315,24 +328,6 @@ class Preparing(Protocol):
         Raises:
             BadInput: it cannot be obtained.
         """
-        ...
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """Optional power: count the messages of a system's protocol that pass."""
-
-    def kinds(self, system: System, options: Any) -> Mapping[str, Sequence[str]]:
-        """Return the names of all messages, by direction: `request` and `response`.
-
-        Raises:
-            BadInput: the protocol is not known, or cannot be read with these options.
-        """
-        ...
-
-    def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
-        """Return what the evidence of a fault that counts tells: numbers of messages, by the host that they came to or
-        from, by direction (`request` or `response`), and by name."""
         ...
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.act import Act
 from chaoskit.contract.disk import BreakableDisk
+from chaoskit.contract.evidence import Evidence
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.installation import Installation
@@ -43,14 +44,14 @@ class DiskDead(Nemesis):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(BreakableDisk).fail())
 
-    def verify(self, strike: Strike) -> str:
-        return _check_fails(strike, "Input/output error")
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(_check_fails(strike, "Input/output error"))
 
     def heal(self, strike: Strike) -> None:
         mend(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike)}; {answers_again(strike)}"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(f"{check_writable(strike)}; {answers_again(strike)}")
 
 
 class DiskReadOnly(DiskDead):
@@ -72,8 +73,8 @@ class DiskReadOnly(DiskDead):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        return _check_fails(strike, "Read-only file system")
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(_check_fails(strike, "Read-only file system"))
 
 
 def _check_fails(strike: Strike, words: str) -> str:

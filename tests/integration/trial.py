@@ -25,12 +25,12 @@ def fault(nemesis: Any, targets: Sequence[Any], cluster: Any, **parameters: Any)
     strike = strike_of(nemesis, targets, cluster, **parameters)
     try:
         nemesis.inject(strike)
-        yield nemesis.verify(strike)
+        yield nemesis.verify(strike).sentence
     finally:
         nemesis.heal(strike)
         healed = nemesis.verify_healed(strike)
         nemesis.heal(strike)
-    assert healed
+    assert healed.sentence
 
 
 def strike_of(nemesis: Any, targets: Sequence[Any], cluster: Any, name: str = "", **parameters: Any) -> Strike:

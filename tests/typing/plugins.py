@@ -13,10 +13,10 @@ from chaoskit.contract.client import SequencedClients as chaoskit_contract_clien
 from chaoskit.contract.client import SubscribingClients as chaoskit_contract_client_SubscribingClients
 from chaoskit.contract.client import TransactionalClients as chaoskit_contract_client_TransactionalClients
 from chaoskit.contract.digesting import Digesting as chaoskit_contract_digesting_Digesting
+from chaoskit.contract.exploring import Exploring as chaoskit_contract_exploring_Exploring
 from chaoskit.contract.feed import FeedClients as chaoskit_contract_feed_FeedClients
 from chaoskit.contract.host import HostProvider as chaoskit_contract_host_HostProvider
 from chaoskit.contract.ledger import LedgerClients as chaoskit_contract_ledger_LedgerClients
-from chaoskit.contract.nemesis import Counting as chaoskit_contract_nemesis_Counting
 from chaoskit.contract.nemesis import Nemesis as chaoskit_contract_nemesis_Nemesis
 from chaoskit.contract.nemesis import Preceding as chaoskit_contract_nemesis_Preceding
 from chaoskit.contract.nemesis import Preparing as chaoskit_contract_nemesis_Preparing
@@ -243,7 +243,7 @@ _105: chaoskit_contract_nemesis_Nemesis = nemeses_network_connections_ResetConne
 _106: chaoskit_contract_nemesis_Nemesis = nemeses_network_connections_HalfOpen()
 _107: chaoskit_contract_nemesis_Nemesis = nemeses_wire_fault_WireFault()
 _108: chaoskit_contract_nemesis_Preparing = nemeses_wire_fault_WireFault()
-_109: chaoskit_contract_nemesis_Counting = nemeses_wire_fault_WireFault()
+_109: chaoskit_contract_exploring_Exploring = nemeses_wire_fault_WireFault()
 _110: chaoskit_contract_nemesis_Preceding = nemeses_wire_fault_WireFault()
 _111: chaoskit_contract_nemesis_Nemesis = nemeses_membership_ElectLeader()
 _112: chaoskit_contract_nemesis_Nemesis = nemeses_membership_Reassign()

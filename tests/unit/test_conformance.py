@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from chaoskit.base import plugins
 from chaoskit.contract.client import LogClients
+from chaoskit.contract.evidence import Evidence
 from chaoskit.contract.guarantee import Guarantees, Rule
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.operating import Leadership, Upgrade
@@ -53,12 +54,12 @@ class _Sloppy(Nemesis):
     host_powers = (_Power,)
 
     def inject(self, strike: Strike) -> None: ...
-    def verify(self, strike: Strike) -> str:
-        return "it always works"
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence("it always works")
 
     def heal(self, strike: Strike) -> None: ...
-    def verify_healed(self, strike: Strike) -> str:
-        return "healed"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence("healed")
 
 
 def test_what_a_nemesis_lacks_is_told() -> None:
@@ -86,7 +87,7 @@ class _Stubborn(Kill):
     def heal(self, strike: Strike) -> None:
         raise NemesisError("once is enough")
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         raise NemesisError("nothing is dead")
 
     def inject(self, strike: Strike) -> None: ...

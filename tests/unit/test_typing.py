@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from typing_extensions import get_protocol_members
 
-from chaoskit.contract import attach, benchmark, digesting, nemesis, system, workload
+from chaoskit.contract import attach, benchmark, digesting, exploring, nemesis, system, workload
 from chaoskit.contract.checker import Checker, Settling, Spanning
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.synthesizer import Synthesizer
@@ -33,7 +33,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
         system.Imposing, system.Naming, attach.Attaching, benchmark.Driven, Decoding,
     ),
     "chaoskit.workloads": (workload.SideTopics, workload.Measuring),
-    "chaoskit.nemeses": (nemesis.Preparing, nemesis.Counting, nemesis.Preceding),
+    "chaoskit.nemeses": (nemesis.Preparing, exploring.Exploring, nemesis.Preceding),
     "chaoskit.checkers": (Settling, Spanning, digesting.Digesting),
 }  # fmt: skip
 """The optional powers of each kind of plug-in."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chaoskit.contract.evidence import Evidence
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
 from chaoskit.contract.nemesis import Nemesis, Strike
@@ -72,12 +73,12 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
         try:
             with wants.step("inject, verify"):
                 found.inject(strike)
-                wants.that(found.verify(strike), "`verify` returns no evidence")
+                wants.that(_proves(found.verify(strike)), "`verify` returns no evidence")
         finally:
             with wants.step("heal, twice, verify_healed"):
                 found.heal(strike)
                 found.heal(strike)
-                wants.that(found.verify_healed(strike), "`verify_healed` returns no evidence")
+                wants.that(_proves(found.verify_healed(strike)), "`verify_healed` returns no evidence")
     not_made = make_strike(found)
     try:
         evidence = found.verify(not_made)
@@ -87,3 +88,7 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
         with wants.step("heal without a fault"):
             found.heal(not_made)
     wants.that(False, f"`verify` proves a fault that was not injected: {evidence}")
+
+
+def _proves(evidence: object) -> bool:
+    return isinstance(evidence, Evidence) and bool(evidence.sentence)

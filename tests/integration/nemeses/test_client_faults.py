@@ -201,7 +201,7 @@ def test_a_connection_that_stays_is_not_proved_to_be_reset(client: TickingClient
     strike = strike_of(ClientDisconnect(), [client], None)
     ClientDisconnect().inject(strike)
     client.accept()
-    strike.notes["before"] = {client.name: {_own_end(client)}}
+    strike.kept(faults_of_clients._Connected).before = {client.name: {_own_end(client)}}
 
     with pytest.raises(NemesisError, match="producer-0 still has 127"):
         ClientDisconnect().verify(strike)

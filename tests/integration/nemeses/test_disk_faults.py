@@ -17,7 +17,7 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.disk.layout import THROTTLE
 from clusters.hosts.lab import LocalOptions, LocalProvider
-from nemeses.disk import slow
+from nemeses.disk import program, slow
 from nemeses.disk.broken import DiskDead, DiskReadOnly
 from nemeses.disk.freeze import DiskFreeze
 from nemeses.disk.full import DiskFull
@@ -79,7 +79,7 @@ def test_what_becomes_free_while_the_disk_fills_is_filled_too(echo: EchoCluster)
     DiskFull().inject(strike)
     host.run(["rm", "/data/ahead"])
     try:
-        assert "No space left" in DiskFull().verify(strike)
+        assert "No space left" in DiskFull().verify(strike).sentence
         failed = host.run(["sh", "-c", "head -c 4M /dev/zero > /data/more"], check=False)
     finally:
         DiskFull().heal(strike)
@@ -132,7 +132,7 @@ def test_a_probe_that_does_not_end_proves_the_limit(make_echo: Make, monkeypatch
     time.sleep(0.5)
 
     began = time.monotonic()
-    evidence = nemesis.verify(strike)
+    evidence = nemesis.verify(strike).sentence
     assert evidence == "n1: write bandwidth 7 kB/s (limit 20 kB/s)"
     assert time.monotonic() - began < 30
     nemesis.heal(strike)
@@ -152,7 +152,7 @@ def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_ec
     host.power_on()
     echo.start(host)
 
-    assert "write requests" in nemesis.verify(strike)
+    assert "write requests" in nemesis.verify(strike).sentence
     nemesis.heal(strike)
     assert nemesis.verify_healed(strike)
     assert not note.exists()
@@ -300,7 +300,7 @@ def test_nothing_is_believed_that_was_not_injected(programmable: EchoCluster, ne
     strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
     if isinstance(nemesis, DiskErrors):
         host: Any = programmable.hosts[0]
-        strike.notes["before"] = {"n1": host.disks["data"].counters()["errors"]}
+        strike.kept(program._Before).errors = {"n1": host.disks["data"].counters()["errors"]}
 
     with pytest.raises(NemesisError):
         nemesis.verify(strike)
@@ -316,7 +316,8 @@ def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make, monkeypatch: pytest
 
     with pytest.raises(NemesisError, match="the limit was not removed"):
         nemesis.verify_healed(strike)
-    strike.notes["slow"] = dict.fromkeys(strike.notes["slow"], 5.0)  # as a busy machine would have measured it
+    slowed = strike.kept(slow._Slowed)
+    slowed.rates = dict.fromkeys(slowed.rates, 5.0)  # as a busy machine would have measured it
     with pytest.raises(NemesisError, match="the limit was not removed"):
         nemesis.verify_healed(strike)
 

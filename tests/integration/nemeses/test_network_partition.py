@@ -139,7 +139,7 @@ def test_a_partition_that_no_traffic_crossed_is_told(echo: EchoCluster, *, traff
         assert not hears(echo.hosts[0], echo.hosts[1].address)
     Partition().heal(strike)
 
-    told = Partition().verify_healed(strike)
+    told = Partition().verify_healed(strike).sentence
     assert ("packets of the system were blocked" in told) is traffic
     assert ("NO TRAFFIC" in told) is not traffic
 
@@ -247,7 +247,7 @@ def test_a_host_that_booted_meanwhile_is_healed(echo: EchoCluster) -> None:
 
     nemesis.heal(strike)
 
-    assert "6 pairs" not in nemesis.verify_healed(strike)
+    assert "6 pairs" not in nemesis.verify_healed(strike).sentence
 
 
 def test_nobody_to_be_cut_off_from_is_told(echo: EchoCluster) -> None:

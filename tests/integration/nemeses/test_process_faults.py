@@ -83,7 +83,7 @@ def test_a_leader_that_nobody_replaces_is_no_zombie(echo: EchoCluster) -> None:
     with pytest.raises(NemesisError, match="leader is still n1 300ms after the pause"):
         Zombie().verify(strike)
     Zombie().heal(strike)
-    assert "answering again" in Zombie().verify_healed(strike)
+    assert "answering again" in Zombie().verify_healed(strike).sentence
 
 
 def test_a_crash_loop_kills_again_and_again_and_ends(echo: EchoCluster) -> None:

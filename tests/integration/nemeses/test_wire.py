@@ -45,10 +45,10 @@ def wired(cluster: FramesCluster, *, of: str = "request", **parameters: Any) -> 
     nemesis.inject(strike)
     try:
         yield told
-        told.append(nemesis.verify(strike))
+        told.append(nemesis.verify(strike).sentence)
     finally:
         nemesis.heal(strike)
-        told.append(nemesis.verify_healed(strike))
+        told.append(nemesis.verify_healed(strike).sentence)
         nemesis.heal(strike)
 
 
@@ -282,7 +282,7 @@ def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None
                 client.ask("Produce")
         with Client(host) as client:
             assert client.ask("Produce") is None
-        assert "n1: 1 of 1 Produce responses dropped" in nemesis.verify(strike)
+        assert "n1: 1 of 1 Produce responses dropped" in nemesis.verify(strike).sentence
         nemesis.heal(strike)
         assert nemesis.verify_healed(strike)
     finally:

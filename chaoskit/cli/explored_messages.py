@@ -15,10 +15,11 @@ from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.event import Event
+from chaoskit.contract.exploring import Wishes
 from chaoskit.judge.verdict import INVALID, VALID
 from chaoskit.scenario.files import find_all, plan_all
-from chaoskit.search.wire import HARM, WireCounted, WirePoint, WireTried, Wishes
-from chaoskit.search.wire import explore as explore_wire
+from chaoskit.search import messages
+from chaoskit.search.messages import WireCounted, WirePoint, WireTried
 
 _NOTHING = "-"
 
@@ -49,12 +50,12 @@ def explored(scenario: Path, wishes: Wishes, store: Path, *, as_json: bool) -> i
         names = ", ".join(plan.scenario.name for plan in plans)
         raise BadInput(f"{scenario}: stands for {len(plans)} scenarios ({names}); append :VARIANT")
     with WireProgress("explore") as progress:
-        found = explore_wire(plans[0], store, progress, wishes)
+        points = messages.explore(plans[0], store, progress, wishes)
     if as_json:
-        click.echo(json.dumps([asdict(point) for point in found], indent=2))
+        click.echo(json.dumps([asdict(point) for point in points], indent=2))
     else:
-        _show(found)
-    return worst_exit_code(_verdict(point) for point in found)
+        _show(points)
+    return worst_exit_code(_verdict(point) for point in points)
 
 
 def _verdict(point: WirePoint) -> str:
@@ -72,16 +73,17 @@ def _did(point: WirePoint) -> str:
     return f"{', '.join([*counts, *opened]) or 'no message was harmed'}: {point.verdict}{why}"
 
 
-def _show(found: Sequence[WirePoint]) -> None:
+def _show(points: Sequence[WirePoint]) -> None:
     table = Grid(
         "message", "of", "which", "done with it", "lost", "twice", "reordered", "else", "open", "longest pause",
         "verdict",
     )  # fmt: skip
-    for point in found:
+    harmful = messages.harm()
+    for point in points:
         aim = point.aim
-        harm = [f"{point.counts.get(name, 0):,}" for name in HARM]
+        harm = [f"{point.counts.get(name, 0):,}" for name in harmful]
         harm.append(
-            ", ".join(f"{count:,} {name}" for name, count in point.counts.items() if name not in HARM) or _NOTHING
+            ", ".join(f"{count:,} {name}" for name, count in point.counts.items() if name not in harmful) or _NOTHING
         )
         table.add_row(
             aim.message,
@@ -94,8 +96,8 @@ def _show(found: Sequence[WirePoint]) -> None:
             point.verdict.upper() if point.verdict == INVALID else point.verdict if point.done else "not done",
         )
     wide_console().print(table)
-    bad = sum(point.verdict == INVALID for point in found)
+    done, bad = sum(point.done for point in points), sum(point.verdict == INVALID for point in points)
     say(
-        f"{sum(point.done for point in found)} of {len(found)} faults were done; {bad} runs did what the guarantees of "
-        "these settings do not allow"
+        f"{done} of {len(points)} faults were injected; {bad} runs did what the guarantees of these settings do not "
+        "allow"
     )
