@@ -30,10 +30,11 @@ from chaoskit.contract.service import Service
 from chaoskit.contract.system import Rooted
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import Job, Task
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.load.consumer import consume
 from chaoskit.load.producer import produce
+from chaoskit.model.progress import Progress
 from chaoskit.run.deployment import start
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import CONSUMER_DEFAULTS, resolve_producer
@@ -86,7 +87,7 @@ def recorded_by(  # noqa: PLR0917 - what a client is
     timer = _Timer(seconds)
     with WalWriter(folder, task.client, 0) as wal:
         began = time.monotonic()
-        act(Job(task, options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
+        act(Job(task, options, KafkaClients(connection), WalRecorder(wal, 1), timer, 0))
         return timer.progress, time.monotonic() - began
 
 

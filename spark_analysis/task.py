@@ -19,7 +19,6 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.format.schema import OPERATIONS
 from chaoskit.history.reading.reader import (
     Partition,
     group_sizes,
@@ -33,6 +32,7 @@ from chaoskit.judge.checking import check_partition, controlling
 from chaoskit.judge.counting import Operations
 from chaoskit.judge.guard import Guard
 from chaoskit.judge.measuring import operations_counted, partition_measured
+from chaoskit.model.tables import OPERATIONS
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(

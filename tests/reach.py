@@ -22,11 +22,11 @@ from chaoskit.contract.installed import anomalies
 from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Session, Way
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History, Partition
 from chaoskit.judge.explaining.attribution import derive
 from chaoskit.judge.explaining.cases import Message
 from chaoskit.judge.explaining.record import NONE, Flags, Ints, Receipts, Sends
+from chaoskit.model.place import Place
 
 WITHOUT = "without a fault"
 """What explains a finding that needs no fault."""

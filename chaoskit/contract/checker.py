@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.datamodel import LOG, DataModel
-from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.model.audit import Audit, Bounds
 
 View = TypeVar("View")
 

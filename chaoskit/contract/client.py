@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.vocabulary import Outcome, Place
-from chaoskit.history.recording.recorder import Delivery, DeliveryReports
+from chaoskit.model.message import Delivery, DeliveryReports
+from chaoskit.model.outcome import Outcome
+from chaoskit.model.place import Place
 
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
 """What a consumer does with a delivery: `nack` asks for redelivery, `reject` does not."""
@@ -322,5 +323,5 @@ class SubscribingClients(Protocol):
     """Optional power of a system's clients: subscriptions."""
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> Subscriber:
-        """Connect a consumer of the workload's subscription; `kind` is a type of `chaoskit.history.format.schema`."""
+        """Connect a consumer of the workload's subscription; `kind` is one of `SUBSCRIPTION_TYPES`."""
         ...

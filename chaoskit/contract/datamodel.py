@@ -29,7 +29,7 @@ class DataModel:
         name: its name in the history.
         powers: the client powers that serve it; a system must have one of them.
         bounded: whether the system tells the bounds of a partition, up to which the final read reads
-            (`chaoskit.contract.tables.Bounds`); otherwise it is drained, or nothing is left to be read.
+            (`chaoskit.model.audit.Bounds`); otherwise it is drained, or nothing is left to be read.
         lasts: whether a partition takes messages until the load ends.
         keeps: whether what was sent can be read later; otherwise consumers stay for the final read's probes.
         gives_back: whether a delivery that was not settled comes back once its consumer is gone: then consumers leave

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

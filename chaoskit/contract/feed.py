@@ -9,59 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer
-from chaoskit.contract.recording import Delivery
-
-PROMISES = ("at-most-once", "at-least-once", "exactly-once")
-"""What a subscription can promise for each message that is published while it is in place."""
-
-
-REPLAYED, RETAINED = "replayed", "retained"
-"""Kinds of observations: what a subscription that has just begun is given of the time before."""
-
-PARTED = "parted"
-"""Kind of observations: a subscription does not see a publisher any more."""
-
-SHARED = "shared"
-"""Kind of observations: with whom a subscription that has just begun is shared."""
-
-LIVELINESS, DEADLINE = "liveliness", "deadline"
-"""Kinds of observations: what a subscription that has just begun is told of the end of publishers, or of a time without
-messages, and how soon."""
-
-EXCLUSIVE = "exclusive"
-"""Kind of observations: a subscription that has just begun takes messages of one publisher at a time."""
-
-NOT_ALIVE, DEADLINE_MISSED = "not-alive", "deadline-missed"
-"""Kinds of observations: what it was told. `PARTED` tells of the end of a publisher, too."""
-
-
-class Promise(NamedTuple):
-    """What a subscription promises.
-
-    Attributes:
-        delivery: one of `PROMISES`.
-        lasting: whether messages that are published while the subscriber is away are kept until it is back.
-        keeps: how many of its last messages a publisher keeps of each topic for a subscriber that has not got them yet;
-            older ones may be missing, whatever else is promised. None: all.
-        replays: how many of its last messages a publisher gives, of each topic, to a subscriber that comes later.
-        retained: whether a subscriber that comes later is given the last message of each topic, whoever published it.
-        share: the group of subscribers of which one gets each message; empty: each of them gets it.
-        liveliness_ns: after how long at most a subscriber is told that a publisher is not alive, ns; 0: it is not told.
-        deadline_ns: after how long without a message of a topic a subscriber is told so, as long as a publisher is
-            there, ns; 0: it is not told.
-        exclusive: whether a subscriber gets only what the first publisher that is alive has published, in the order of
-            their numbers.
-    """
-
-    delivery: str
-    lasting: bool
-    keeps: int | None = None
-    replays: int = 0
-    retained: bool = False
-    share: str = ""
-    liveliness_ns: int = 0
-    deadline_ns: int = 0
-    exclusive: bool = False
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.feed import Promise
 
 
 class SubscriptionChange(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chaoskit.contract.act import Act, Messages
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 if TYPE_CHECKING:
     from chaoskit.contract.mechanism import Mechanism

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed
-from chaoskit.history.recording.recorder import OperationFailed
+from chaoskit.model.outcome import OperationFailed
 
 
 class LedgerError(OperationFailed):

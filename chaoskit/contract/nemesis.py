@@ -19,7 +19,7 @@ from chaoskit.contract.part import EVERYTHING, Part
 from chaoskit.contract.power import optional
 from chaoskit.contract.service import Service
 from chaoskit.contract.system import System
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 _ANSWER_S = 0.1
 """How long a host with power may take to answer."""

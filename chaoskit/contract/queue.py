@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer, Settlement
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import Outcome
 
 
 class QueueFeature(StrEnum):

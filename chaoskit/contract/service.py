@@ -9,7 +9,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.power import Powered
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 
 
 class ServiceError(ChaoskitError):

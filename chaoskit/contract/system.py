@@ -118,7 +118,7 @@ class Imposing(Protocol):
 
     def imposed(self, options: Any, topic: Topic) -> Mapping[str, int]:
         """Return what policies and the release's defaults add to a queue's settings, with names of
-        `chaoskit.history.format.schema.QUEUE_SETTINGS`."""
+        `chaoskit.model.observations.queue.QUEUE_SETTINGS`."""
         ...
 
 

@@ -20,7 +20,7 @@ class Topic:
         partitions: number of partitions; None if they are created during the run, as with ledgers.
         replication: number of copies of each message.
         kind: the system's own type of it, such as `quorum`, if it has several.
-        settings: what a queue is to do, with names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
+        settings: what a queue is to do, with names of `chaoskit.model.observations.queue.QUEUE_SETTINGS`.
         exchange: the system's own way of routing messages to a queue; empty: directly.
     """
 

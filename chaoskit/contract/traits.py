@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chaoskit.contract.queue import QueueFeature
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
 """What producers resend on their own, for clients with sequence ids. `asked`: the messages that the system lacks,
@@ -122,7 +122,7 @@ class Subscription:
     """Consumers share a subscription and acknowledge individual messages.
 
     Attributes:
-        kind: its type, one of `chaoskit.history.format.schema.SUBSCRIPTION_TYPES`.
+        kind: its type, one of `chaoskit.model.observations.subscription.SUBSCRIPTION_TYPES`.
     """
 
     kind: str
@@ -153,7 +153,7 @@ class Queueing:
         features: by key of the workload, what it asks of the system's queues; see
             `chaoskit.contract.system.Queues`.
         exchange: the system's own way of routing messages to the queues; empty: directly.
-        settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
+        settings: what the queues are declared with, names of `chaoskit.model.observations.queue.QUEUE_SETTINGS`.
         unsettled: whether consumers leave messages unsettled, or refuse some.
         crashes: whether consumers exit abruptly.
     """

@@ -9,9 +9,10 @@ from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, runtime_
 from pydantic import BaseModel
 
 from chaoskit.contract.power import Powered
+from chaoskit.contract.recorder import Recorder
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.schema import AUDITOR
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.progress import Progress
 
 PRODUCER, CONSUMER = "producer", "consumer"
 

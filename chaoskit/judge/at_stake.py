@@ -16,11 +16,11 @@ from chaoskit.contract.act import Act
 from chaoskit.contract.guarantee import FOREVER, Damage, Effect
 from chaoskit.contract.recorded_disk import NEVER
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.copies import Acknowledged, acknowledged
 from chaoskit.judge.effects import effects
 from chaoskit.judge.subject import Subject
+from chaoskit.model.place import Place
 
 _AT_ONCE = Act.ENDS | Act.VANISHES
 """What a host has no time to hand over."""

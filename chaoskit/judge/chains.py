@@ -8,9 +8,9 @@ from typing import Any
 
 from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS
 from chaoskit.history.compacting.placements import Placements, Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.consequence import LATE_NS
+from chaoskit.model.place import Place
 
 
 def chain(explaining: Container[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:

@@ -21,7 +21,6 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import checkers
 from chaoskit.history.compacting.drivers import apart_ns
-from chaoskit.history.format.schema import ASKING, CARRYING
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
@@ -30,6 +29,7 @@ from chaoskit.judge.models import model_of
 from chaoskit.judge.proved import committed, proved
 from chaoskit.judge.timing import Load
 from chaoskit.judge.windows import windows
+from chaoskit.model.operation import ASKING, CARRYING
 
 _ASKED_EVERY_NS = 10 * SECOND
 """One operation that asks for messages is kept of each process in such an interval."""

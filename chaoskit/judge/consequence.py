@@ -20,10 +20,10 @@ from chaoskit.base import plugins
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.history.compacting.placements import Placements, Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.attribution import Explained
 from chaoskit.judge.standstill import beyond
+from chaoskit.model.place import Place
 
 LATE_NS = 10 * SECOND
 """What changes this soon after the healing of a fault, and before the next one begins, is told of it: a session that

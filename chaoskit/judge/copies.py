@@ -16,14 +16,15 @@ from chaoskit.base.latency import Ints
 from chaoskit.contract.recorded_disk import NEVER, RecordedDisks, Stored
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced
-from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import require_history
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.origin import read_origin, read_run_id
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.judge.loss_window import ELSEWHERE, UNKNOWN, Copies
 from chaoskit.judge.subject import Subject
+from chaoskit.model.observations.queue import ACKED, REJECTED, Settlements
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 
@@ -45,7 +46,7 @@ class Acknowledged(NamedTuple):
     gone_ns: Ints
 
 
-_SETTLED = ("acked", "rejected")
+_SETTLED = (ACKED, REJECTED)
 """Kinds of observations after which a queue need not have a message."""
 
 _REMEDY = "run with cluster.disk: {kind: programmable, record: true}"
@@ -136,12 +137,12 @@ def _settled(operations: pa.Table, messages: pa.Table, observations: pa.Table) -
     """Return which messages of a queue were settled, and when that began: what surely had no effect does not count."""
     f, failed = operations["f"].cast(pa.string()), pc.equal(operations["outcome"].cast(pa.string()), "fail")
     start_ns = operations["start_ns"].to_numpy()
-    settled = observations.filter(pc.is_in(observations["kind"].cast(pa.string()), value_set=pa.array(_SETTLED)))
-    settled = settled.filter(pc.invert(failed.take(settled["op"])))
+    settled = Settlements.read(observations, _SETTLED)
+    kept = ~failed.to_numpy(zero_copy_only=False)[settled.op]
     polled = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "received"))
     polled = polled.filter(pc.equal(f.take(polled["op"]), "poll"))
-    at_ns = [start_ns[settled["op"].to_numpy()], polled["received_ns"].to_numpy()]
-    return np.concatenate([settled["value"].to_numpy(), polled["value"].to_numpy()]), np.concatenate(at_ns)
+    at_ns = [start_ns[settled.op[kept]], polled["received_ns"].to_numpy()]
+    return np.concatenate([settled.value[kept], polled["value"].to_numpy()]), np.concatenate(at_ns)
 
 
 def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:

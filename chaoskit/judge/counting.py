@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Flags, Ints
 from chaoskit.base.waits import Wait, Waits, first_of_each, waits
 from chaoskit.contract.datamodel import DataModel
-from chaoskit.contract.feed import SHARED
-from chaoskit.history.format.schema import AUDITOR, OUTCOMES, SENDING
 from chaoskit.judge.timing import Load, Timing
+from chaoskit.model.observations import group, subscription
+from chaoskit.model.observations.feed import SHARED
+from chaoskit.model.operation import AUDITOR, SENDING
+from chaoskit.model.outcome import OUTCOMES
 
 WAITS = pa.schema(
     [
@@ -196,7 +198,7 @@ def grouped(observations: pa.Table, operations: Operations, model: DataModel) ->
     groups, whose numbers follow those of the clients. Of a topic that keeps nothing each client is a reader, unless it
     shares its subscription."""
     readers = np.arange(int(operations.client.max(initial=-1)) + 1)
-    kinds = ("assigned", "subscribed", "committed") if model.keeps else (SHARED,)
+    kinds = (group.ASSIGNED, subscription.SUBSCRIBED, group.COMMITTED) if model.keeps else (SHARED,)
     shared = np.flatnonzero(np.logical_or.reduce([is_word(observations["kind"], kind) for kind in kinds]))
     names = (
         observations["name"].take(pa.array(shared)).cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 
 def with_crashes(findings: pa.Table, crashed: Sequence[Mapping[str, Any]]) -> pa.Table:

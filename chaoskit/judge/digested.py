@@ -25,11 +25,9 @@ from chaoskit.contract.digesting import Fate
 from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES, SERIES
 from chaoskit.history.digesting.live import courses, digests, portions, routes_of
-from chaoskit.history.format.audits import Audit, Bounds, Place
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.origin import read_origin
-from chaoskit.history.format.record import NO_POSITION, RECORD
-from chaoskit.history.format.schema import AUDITOR, OUTCOMES
+from chaoskit.history.format.record import RECORD
 from chaoskit.judge.counts import counted, single, summed
 from chaoskit.judge.digested_commits import commits_back
 from chaoskit.judge.digested_fates import Fates, FinalRead
@@ -37,6 +35,11 @@ from chaoskit.judge.digested_readers import Readers
 from chaoskit.judge.digested_standing import by_client, out_of_order, together, undisturbed
 from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
+from chaoskit.model.audit import Audit, Bounds
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OUTCOMES
+from chaoskit.model.place import Place
 
 _TABLES_MAX = 500
 _TELLS = "which was not looked at; record: history tells why"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from chaoskit.history.digesting.digest import Digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals
-from chaoskit.history.format.schema import AUDITOR
+from chaoskit.model.operation import AUDITOR
 
 
 class Readers:

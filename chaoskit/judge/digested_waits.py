@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from chaoskit.base.waits import Wait, Waits
 from chaoskit.history.digesting.digest import GAP_MIN_NS, Digest
-from chaoskit.history.format.audits import Place
 from chaoskit.judge.counting import WAITS, waits_of, waits_rows
 from chaoskit.judge.timing import Timing
+from chaoskit.model.place import Place
 
 _NEVER, _FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 

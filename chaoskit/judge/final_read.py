@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.subject import Subject
+from chaoskit.model.audit import Bounds
 
 
 def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:

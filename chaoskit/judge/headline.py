@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
-from chaoskit.contract.vocabulary import AUDITOR, SENDING
+from chaoskit.model.operation import AUDITOR, SENDING
 
 _NAMED = 2
 _TRAFFIC_MIN_S = 0.1

@@ -29,7 +29,6 @@ from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
-from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.at_stake import nothing_at_stake
 from chaoskit.judge.bounds import compare
@@ -58,6 +57,7 @@ from chaoskit.judge.tolerated import tolerated
 from chaoskit.judge.unrecorded import unrecorded
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 from chaoskit.judge.windows import faced, paused
+from chaoskit.model.operation import SENDING
 
 EXAMPLES_MAX = 5
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints, buckets
 from chaoskit.base.waits import Wait, Waits, are_in
 from chaoskit.contract.datamodel import DataModel
-from chaoskit.history.format.schema import OUTCOMES
 from chaoskit.history.reading.reader import Partition
 from chaoskit.judge.counting import (
     WAITS,
@@ -32,6 +31,7 @@ from chaoskit.judge.counting import (
 from chaoskit.judge.counts import counted, single
 from chaoskit.judge.timing import Timing
 from chaoskit.judge.unheard import delay_ns, silent_rows
+from chaoskit.model.outcome import OUTCOMES
 
 _LASTING = ("load", "fault", "window")
 """What waits are told of even if they were never answered and the partition may have been abandoned, like a ledger."""

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from hdrh.histogram import HdrHistogram
 
 from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
-from chaoskit.history.format.schema import OUTCOMES
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.behaviour import behaviour
 from chaoskit.judge.counting import WAITS, Operations
@@ -27,6 +26,7 @@ from chaoskit.judge.models import model_of
 from chaoskit.judge.slowest import slowest
 from chaoskit.judge.timing import PHASES, Load, Timing
 from chaoskit.judge.unmade import unmade
+from chaoskit.model.outcome import OUTCOMES
 
 PARTITIONS_TOLD = 20
 """verdict.json names at most this many partitions: the worst ones."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History, group_sizes, read_messages, read_operations
+from chaoskit.model.operation import AUDITOR
 
 _ENDING = ("end", "txn")
 """Operations (`f`) that end a transaction; `txn` is a whole one."""

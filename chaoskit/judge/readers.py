@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History, Partition, each_observations
 from chaoskit.judge.consequence import Change, Changed
 from chaoskit.judge.counting import is_word
+from chaoskit.model.observations import feed, queue
+from chaoskit.model.observations.group import ASSIGNED
+from chaoskit.model.place import Place
 
-_OWNED, _ENDED = "assigned", ("cancelled", "unsubscribed")
-_KINDS = (_OWNED, "subscribed", *_ENDED)
+_OWNED, _ENDED = ASSIGNED, (queue.CANCELLED, feed.UNSUBSCRIBED)
+_KINDS = (_OWNED, feed.SUBSCRIBED, *_ENDED)
 """Kinds of observations that tell who reads a partition."""
 
 

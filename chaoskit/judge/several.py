@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.explaining.record import Digest
 from chaoskit.judge.subject import Subject
+from chaoskit.model.place import Place
 
 _PARTLY = "a fault explains it only if it was written at one of the times at which it may have been"
 

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.format.schema import AUDITOR, SENDING
 from chaoskit.history.reading.reader import history_file, open_file, read_operations
 from chaoskit.judge.recovery import read_recovery
+from chaoskit.model.operation import AUDITOR, SENDING
 
 AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
 """The time after a fault is as long as the fault, within these bounds."""

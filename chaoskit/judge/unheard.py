@@ -14,6 +14,7 @@ from chaoskit.contract.datamodel import DataModel
 from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, grouped, integers, is_word
 from chaoskit.judge.silence import silences
 from chaoskit.judge.timing import Timing
+from chaoskit.model.observations.queue import QueueSettings
 
 _BEGINS = ("assigned", "subscribed")
 """Kinds of observations with which a client begins to read."""
@@ -65,11 +66,7 @@ def silent_rows(  # noqa: PLR0917 - all that is known of a partition
 
 def delay_ns(observations: pa.Table) -> int:
     """Return for how long a system keeps each message back, as declared; 0 if it does not."""
-    declared = is_word(observations["kind"], "declared") & is_word(observations["name"], "delay")
-    if not declared.any():
-        return 0
-    delay_ms = observations["position"].take(pa.array(np.flatnonzero(declared)[-1:])).to_pylist()[0]
-    return int(delay_ms) * MILLISECOND
+    return QueueSettings.read(observations).numbers.get("delay", 0) * MILLISECOND
 
 
 def _readers(

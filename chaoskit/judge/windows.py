@@ -16,10 +16,10 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FaultWindow
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
-from chaoskit.contract.vocabulary import Place
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
+from chaoskit.model.place import Place
 
 
 def windows(

@@ -6,10 +6,12 @@ import time
 from typing import Any
 
 from chaoskit.contract.client import LogClients, Producer
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Outcome, Place
 from chaoskit.contract.workload import Job
 from chaoskit.load.options import LoadOptions
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, OK, Outcome
+from chaoskit.model.place import Place
 
 
 class Probes:

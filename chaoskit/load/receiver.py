@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from chaoskit.contract.client import PositionLost
-from chaoskit.contract.recording import Delivery, Recorder
-from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
+from chaoskit.contract.recorder import Recorder
 from chaoskit.contract.workload import Result
+from chaoskit.model.message import PRODUCER_SHIFT, Delivery
+from chaoskit.model.outcome import FAIL, OK
+from chaoskit.model.place import Place
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.recording import Recorder
+from chaoskit.contract.recorder import Recorder
 from chaoskit.contract.workload import Control
 
 _EVERY_NS = 200_000_000

@@ -19,7 +19,7 @@ from chaoskit.base.errors import RunFailed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.seat import Seating
 from chaoskit.contract.workload import Result, Task
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 
 _ANSWER_S = 0.2
 READY_TIMEOUT_S = 30

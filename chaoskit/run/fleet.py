@@ -28,7 +28,7 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.seat import Seating
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.segment import HistoryFull
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run.client import READY_TIMEOUT_S, Client, Worker, last_words
 from chaoskit.run.crew import Crew
 from chaoskit.run.heal import PROCESS, WORKER_MODULE

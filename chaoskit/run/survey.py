@@ -12,8 +12,8 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.power import optional
 from chaoskit.contract.service import Placing, Service, ServiceError
 from chaoskit.history.compacting.placements import PlacementLog, Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.segment import HistoryFull
+from chaoskit.model.place import Place
 
 _EVERY_S = 1.0
 _SILENT_NS = 3 * SECOND

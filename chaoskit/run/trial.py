@@ -26,7 +26,7 @@ from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
-from chaoskit.history.format.schema import AUDITOR
+from chaoskit.model.operation import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.client import Client

@@ -26,8 +26,9 @@ from chaoskit.contract import installed
 from chaoskit.contract.system import Naming
 from chaoskit.contract.workload import Job, Result, Task
 from chaoskit.history.format.segment import HistoryFull
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.progress import Progress
 
 ON_DRIVER = "-"
 PAUSE, RESUME = b"pause\n", b"resume\n"
@@ -138,7 +139,7 @@ def _run(order_path: str) -> None:
                 task=task,
                 options=workload.options.model_validate(order["options"]),
                 clients=system.clients(connection),
-                recorder=Recorder(wal, order["run_id"], order["namespace"]),
+                recorder=WalRecorder(wal, order["run_id"], order["namespace"]),
                 control=link,
                 bound_ns=order["bound_ns"],
             )

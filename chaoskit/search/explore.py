@@ -24,9 +24,9 @@ from chaoskit.base.state import state_folder
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.model.place import Place
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan

@@ -16,13 +16,13 @@ from chaoskit.contract import installed, mechanism
 from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance, Damage
 from chaoskit.contract.recorded_disk import RecordedDisks
-from chaoskit.contract.vocabulary import Place
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.copies import acknowledged, read_copies, recorded
 from chaoskit.judge.loss_window import Copies
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from chaoskit.contract.client import Completed
 from chaoskit.contract.ledger import Entry
 from chaoskit.contract.power import P, held
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.model.outcome import INFO, OK
 from clusters.bookkeeper.gateway import Gateway
 
 _PASSWORD = b"chaoskit"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from clusters.cyclonedds.promise import promise
 from clusters.cyclonedds.publisher import CyclonePublisher
 from clusters.cyclonedds.settings import LEASE_NS, reader_settings, writer_settings

@@ -17,7 +17,7 @@ from cyclonedds.topic import Topic
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.matching import settle
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message

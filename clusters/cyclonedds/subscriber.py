@@ -12,7 +12,7 @@ from cyclonedds.topic import Topic
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.model.message import NO_POSITION, Delivery
 from clusters.common.matching import settle
 from clusters.common.stays import Stays
 from clusters.cyclonedds.alarms import Alarms

@@ -17,7 +17,7 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.node import Node
 from chaoskit.contract.owned import owned_installation
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.properties import text
 from clusters.kafka import artifacts
 from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE

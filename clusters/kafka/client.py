@@ -7,8 +7,8 @@ from typing import Any
 
 from chaoskit.base.secrets import resolved
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from clusters.kafka.client_settings import (
     ISOLATION,
     READ_COMMITTED,

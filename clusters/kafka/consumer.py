@@ -9,9 +9,11 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
-from chaoskit.contract.recording import Delivery, delivered
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
+from chaoskit.history.recording.hot import delivered
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
+from chaoskit.model.place import Place
 from clusters.kafka.client_settings import CONSUMER_DEFAULTS, ISOLATION
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import resolve_consumer, takes_a_few

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installed
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
 from clusters.kafka.artifacts import has_tools

@@ -11,8 +11,9 @@ from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from chaoskit.contract.feed import Promise, SubscriptionChange
-from chaoskit.contract.recording import Delivery
+from chaoskit.contract.feed import SubscriptionChange
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.feed import Promise
 from clusters.kafka.client_settings import resolve_producer
 from clusters.kafka.consumer import KafkaConsumer
 

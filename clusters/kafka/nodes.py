@@ -12,7 +12,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.directories import paths
 from clusters.common.java import java, server
 from clusters.common.supervision import last_errors

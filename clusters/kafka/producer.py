@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {

@@ -16,7 +16,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 

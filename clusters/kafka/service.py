@@ -12,7 +12,7 @@ from chaoskit.base.waiting import wait_while
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.kafka.connection import group
 from clusters.kafka.probe import PartitionState
 from clusters.kafka.settings import KafkaOptions

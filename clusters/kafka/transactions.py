@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.kafka.producer import KafkaProducer
 
 _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}

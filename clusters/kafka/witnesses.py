@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 
 _ASK_S = 2
 _LATER_S = 0.5

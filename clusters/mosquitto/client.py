@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from clusters.common.client_names import index_of, session_of
 from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
 from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS

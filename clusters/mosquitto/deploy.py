@@ -11,7 +11,7 @@ from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.properties import Scalar
 from clusters.common.supervision import Supervisor
 from clusters.mosquitto import probe

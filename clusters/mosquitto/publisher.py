@@ -22,7 +22,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.mosquitto.client_settings import PublisherSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 

@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.model.message import NO_POSITION, Delivery
 from clusters.mosquitto.client_settings import SubscriberSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 

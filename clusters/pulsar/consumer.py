@@ -15,9 +15,9 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, Membership, PositionLost, Reached
-from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, Outcome
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, Outcome
 from clusters.pulsar.admin import Admin, partition_name
 from clusters.pulsar.client_settings import BEGINS
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of, subscription

@@ -19,7 +19,7 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.pulsar.client_settings import chosen_producer
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import BATCH_MAX, pack

@@ -19,10 +19,10 @@ import pulsar
 
 from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.contract.recording import NO_POSITION, Delivery
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.connection import close_soon, connect, full_name, name_of, subscription
 from clusters.pulsar.queue_settings import REFUSAL_DELAY, consumer_settings

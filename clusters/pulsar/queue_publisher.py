@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.model.outcome import Outcome
 from clusters.pulsar.producer import PulsarProducer
 from clusters.pulsar.queues import DELAY, QUEUES, publisher_settings
 

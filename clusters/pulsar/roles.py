@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
 from clusters.storage.roles import StorageRoles

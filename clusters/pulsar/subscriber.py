@@ -12,8 +12,8 @@ from typing import Any
 import pulsar
 
 from chaoskit.contract.client import Settlement
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, INFO, Outcome
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import FAIL, INFO, Outcome
 from clusters.pulsar.connection import close_soon, full_name, name_of
 from clusters.pulsar.consumer import NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.client import PositionLost
-from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
+from chaoskit.model.message import Delivery
 from clusters.pulsar.consumer import Partition, PulsarAuditor
 from clusters.pulsar.positions import following, pack
 

@@ -20,8 +20,8 @@ from pika.exceptions import AMQPChannelError, AMQPError
 
 from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.contract.recording import NO_POSITION, Delivery
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
 _EPOCH_SHIFT = 48

@@ -20,7 +20,7 @@ from pika.frame import Method
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.queue import Publishing
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route
 

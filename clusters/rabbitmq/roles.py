@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.releases import KHEPRI

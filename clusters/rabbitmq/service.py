@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.roles import Roles
 from clusters.rabbitmq.routing import Route

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of, online_of
 

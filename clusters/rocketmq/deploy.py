@@ -14,7 +14,7 @@ from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.framing import connect
 from clusters.common.java import server
 from clusters.common.supervision import Supervisor

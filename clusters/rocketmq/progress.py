@@ -5,7 +5,7 @@ Requests and their fields: see `clusters.rocketmq.admin`.
 
 from __future__ import annotations
 
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.rocketmq.admin import Server
 from clusters.rocketmq.remoting import Refused, ask
 

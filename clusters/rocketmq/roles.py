@@ -11,7 +11,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.rocketmq import admin
 from clusters.rocketmq.settings import BROKER_PORT, RocketOptions, broker_name, controllers
 

@@ -7,7 +7,7 @@ and gives up after `transactionCheckMax` times: then the message is never seen (
 from __future__ import annotations
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, OK, Outcome
+from chaoskit.model.outcome import FAIL, OK, Outcome
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.transactional import NOT_ENDED, JavaTransactionalProducer
 

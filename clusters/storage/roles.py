@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.storage.settings import Placement
 from clusters.zookeeper import probe
 

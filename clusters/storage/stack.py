@@ -15,7 +15,7 @@ from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.java import PRODUCTION, java, server
 from clusters.common.restart_loop import exits, looped
 from clusters.common.supervision import Supervisor, last_errors

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from clusters.zenoh.promise import promise
 from clusters.zenoh.publisher import ZenohPublisher
 from clusters.zenoh.settings import LEASE_NS, LINK, ROUTERS, publisher_settings, subscriber_settings

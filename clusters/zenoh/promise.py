@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.feed import Promise
+from chaoskit.model.observations.feed import Promise
 from clusters.zenoh.settings import publisher_settings, subscriber_settings
 
 

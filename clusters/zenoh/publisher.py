@@ -12,7 +12,7 @@ from zenoh import ext
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.matching import settle
 from clusters.zenoh.configuration import said
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence

@@ -12,7 +12,7 @@ from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.common.supervision import Supervisor
 from clusters.zenoh import package, probe
 from clusters.zenoh.configuration import built, connection_of, router

@@ -12,7 +12,7 @@ from zenoh import ext
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.model.message import NO_POSITION, Delivery
 from clusters.common.matching import settle
 from clusters.common.stays import Stays
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence

@@ -1,6 +1,6 @@
 """Which messages of the run a request or response carries: they are found by what each payload begins with.
 
-A stand-alone module: a tap loads it on a host. The layout is that of `chaoskit.history.format.payload`. What is
+A stand-alone module: a tap loads it on a host. The layout is that of `chaoskit.model.payload`. What is
 compressed or encrypted is not found.
 """
 

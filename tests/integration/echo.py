@@ -13,7 +13,7 @@ from trial import BUSY_S
 
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 PORT = 7000
 SERVICE = "echo"

@@ -42,7 +42,7 @@ from checkers.pubsub.checker import PubSubChecker as checkers_pubsub_checker_Pub
 from checkers.queue.queues import QueueChecker as checkers_queue_queues_QueueChecker
 from checkers.subscription.groups import GroupChecker as checkers_subscription_groups_GroupChecker
 from checkers.subscription.subscriptions import SubscriptionChecker as checkers_subscription_subscriptions_SubscriptionChecker
-from checkers.synthetic.folder import LogSynthesizer as checkers_synthetic_folder_LogSynthesizer
+from chaoskit.testing.synthetic.folder import LogSynthesizer as checkers_synthetic_folder_LogSynthesizer
 from checkers.time.times import TimeChecker as checkers_time_times_TimeChecker
 from checkers.transaction.transactions import TransactionChecker as checkers_transaction_transactions_TransactionChecker
 from clusters.bookkeeper.client import BookKeeperClients as clusters_bookkeeper_client_BookKeeperClients

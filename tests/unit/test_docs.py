@@ -14,7 +14,7 @@ import pytest
 from chaoskit import pytest_plugin
 from chaoskit.base import plugins, yaml
 from chaoskit.contract import installed
-from chaoskit.history.format.schema import SUBSCRIPTION_TYPES
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
 from chaoskit.scenario.files import find, find_all, find_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.format.schema import KINDS
+from chaoskit.model.observations.row import KINDS
 
 ROOT = Path(__file__).parents[2]
 READERS = {

@@ -10,10 +10,12 @@ import time
 from collections.abc import Collection
 
 from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, PRODUCER_SHIFT, Drained, Outcome
 from chaoskit.contract.workload import Job
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Roll
 

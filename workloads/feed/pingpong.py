@@ -15,14 +15,15 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import Delivery
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import AUDITOR, INFO, OK, Outcome
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import MessageSize
 from chaoskit.load.producer import produce
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
+from chaoskit.model.message import Delivery
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import INFO, OK, Outcome
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Answers

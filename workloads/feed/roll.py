@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Producer
 from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import Job
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
 from workloads.feed.options import FeedOptions
 
 _ROLL = "roll"

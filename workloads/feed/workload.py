@@ -8,10 +8,10 @@ from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Leaving, Paced
-from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import per_second
 from chaoskit.load.workload import LoadWorkload
+from chaoskit.model.operation import AUDITOR
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.publisher import publish

@@ -5,10 +5,12 @@ from __future__ import annotations
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.client import Completed, Producer
 from chaoskit.contract.queue import Publisher, Publishing, QueueClients
-from chaoskit.contract.recording import Recorder, payload
+from chaoskit.contract.recorder import Recorder
 from chaoskit.contract.workload import Job
 from chaoskit.load.producer import produce
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.observations.queue import Prioritised
 from workloads.queue.options import QueueOptions
 from workloads.queue.topics import declare
 
@@ -59,5 +61,5 @@ class _Prioritised:
             return False
         self._next += 1
         value = payload.value_of(content)
-        self._recorder.observed(token, "prioritised", topic, partition, value=value, position=priority)
+        self._recorder.observe(token, topic, partition, Prioritised(value, priority))
         return True

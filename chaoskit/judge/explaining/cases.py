@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.guarantee import FOREVER
-from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints
+from chaoskit.model.place import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from chaoskit.contract.owned import Owned
 from chaoskit.contract.power import optional
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import Placing, Service
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 _FIND_ATTEMPTS_S = 10

@@ -13,9 +13,10 @@ from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling
 from chaoskit.contract.datamodel import DataModel
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import checker as installed
-from chaoskit.history.format.audits import Audit, Bounds, Drained
-from chaoskit.history.format.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.judge.checking import found_by
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.conformance.wants import Wants
 
 _MESSAGES = 5

@@ -20,13 +20,14 @@ from chaoskit.contract.client import (
     TransactionalClients,
     Unreachable,
 )
-from chaoskit.contract.feed import PROMISES, FeedClients, FeedSubscriber
+from chaoskit.contract.feed import FeedClients, FeedSubscriber
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.schema import FAIL, INFO, OK
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.feed import PROMISES
+from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.testing.conformance.wants import Wants
 
 _COUNT = 20

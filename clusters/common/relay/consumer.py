@@ -6,8 +6,9 @@ import struct
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
+from chaoskit.model.place import Place
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import ANSWER, Dialogue
 from clusters.common.relay.frames import Answer

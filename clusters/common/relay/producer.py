@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
 from clusters.common.relay import frames
 from clusters.common.relay.process import Jvm
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Settlement
 from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.contract.recording import NO_POSITION
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import Dialogue
 from clusters.common.relay.frames import Answer

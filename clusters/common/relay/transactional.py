@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.producer import JavaProducer
 

@@ -17,8 +17,8 @@ from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import HostError
-from chaoskit.contract.recording import DriverLog
 from chaoskit.contract.shell import bash
+from chaoskit.history.compacting.drivers import DriverLog
 from clusters.hosts.remote.inventory import DriverSpec, Inventory
 from clusters.hosts.remote.machine import RemoteMachine
 from clusters.hosts.remote.reach import Obstacle, address_of, disconnect, logged_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import INFO, Outcome
+from chaoskit.model.outcome import INFO, Outcome
 from clusters.common.relay.transactional import NOT_ENDED, JavaTransactionalProducer
 
 _AGAIN = (None, NOT_ENDED, "TimeoutException")

@@ -12,7 +12,7 @@ from typing import Any
 from chaoskit.contract.client import Completed, Reached
 from chaoskit.contract.power import P, held
 from chaoskit.contract.queue import Publishing
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.model.outcome import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.process import QUEUES
 from clusters.common.relay.producer import JavaProducer

@@ -10,7 +10,7 @@ from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Death
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.model.outcome import Outcome
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.queue_consumer import JavaQueueConsumer

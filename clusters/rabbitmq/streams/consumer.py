@@ -14,8 +14,9 @@ from rstream.client import Client
 from rstream.schema import Broker
 
 from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, Outcome, Place
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import FAIL, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop

@@ -18,7 +18,7 @@ from rstream import ConfirmationStatus, Producer
 from rstream.exceptions import ServerError
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
 from clusters.rabbitmq.streams.link import DEFAULTS

@@ -17,8 +17,9 @@ from rstream.exceptions import OffsetNotFound
 from rstream.schema import Broker, OffsetSpecification
 
 from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO, Outcome, Place
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import ReaderLink, StreamConsumer
 from clusters.rabbitmq.streams.link import Link

@@ -17,7 +17,8 @@ from rstream.exceptions import ServerError
 from rstream.schema import Broker
 
 from chaoskit.contract.client import Completed, Unreachable
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome, Place
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop

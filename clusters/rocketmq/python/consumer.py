@@ -11,8 +11,8 @@ from typing import Any
 
 from chaoskit.contract.client import Settlement
 from chaoskit.contract.queue import Arrival, Change
-from chaoskit.contract.recording import NO_POSITION, Delivery
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.rocketmq.popped import Invisible, death_in, left_in
 from clusters.rocketmq.python.library import configuration, library
 from clusters.rocketmq.queues import group_of, real_topic

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.rocketmq.python.library import configuration, library
 from clusters.rocketmq.queues import real_topic
 

@@ -14,7 +14,7 @@ from trial import fault, strike_of
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import NemesisError
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 from nemeses.process import Kill, Pause, Restart, RollingRestart
 from nemeses.services import await_answers
 from nemeses.stumbling import CrashLoop, Stall, StallParameters, Zombie

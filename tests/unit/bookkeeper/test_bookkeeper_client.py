@@ -8,8 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway
 

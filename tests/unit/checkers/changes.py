@@ -15,8 +15,9 @@ from hypothesis import event
 from hypothesis import strategies as st
 
 from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from chaoskit.judge.checking import found_in
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.transaction.cycles import CYCLES
 
 Row = dict[str, Any]

@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.model.audit import Audit
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.log.logs import LogChecker
 
 Row = dict[str, Any]

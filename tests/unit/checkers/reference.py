@@ -13,7 +13,8 @@ from typing import Any
 
 from notation import History, Row
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 
 class Reference:

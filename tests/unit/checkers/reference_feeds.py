@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from feed_story import F
 from story import Story
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
 
 Row = dict[str, Any]
 Found = tuple[str, int, int]

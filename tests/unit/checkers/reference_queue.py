@@ -11,7 +11,8 @@ from typing import Any
 
 from story import Story
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 Row = dict[str, Any]
 MS, SECOND = 10**6, 10**9

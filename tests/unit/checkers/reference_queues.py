@@ -12,7 +12,8 @@ from reference_queue import MS, SECOND, Queues, Row, this
 from reference_queue_activity import no_failover, stuck, two_active
 from story import Story
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 
 def unreceived(q: Queues) -> list[int]:

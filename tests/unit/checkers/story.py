@@ -18,9 +18,10 @@ import pyarrow as pa
 from chaoskit.contract.checker import FaultWindow, Part, Setting
 from chaoskit.contract.datamodel import LOG, DataModel
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
 from chaoskit.judge.checking import found_in
+from chaoskit.model.audit import Audit
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
 Row = dict[str, Any]
 

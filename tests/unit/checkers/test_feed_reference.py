@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference_feed_stays import findings_of_stays
 from reference_feeds import findings
 
-from chaoskit.contract.feed import PROMISES
+from chaoskit.model.observations.feed import PROMISES
 from checkers.pubsub import PubSubChecker
 
 JUDGED = {

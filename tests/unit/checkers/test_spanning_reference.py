@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference_spanning import Found, Whole
 from story import Story, assigned, committed, received, sent
 
-from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.model.audit import Audit, Bounds
 from checkers.transaction.cycles import BASES, Graph, classify, cycles, with_orders
 from checkers.transaction.edges import PROCESS, REALTIME
 

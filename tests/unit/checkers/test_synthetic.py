@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, given, settings
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import command
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.format.schema import DEAD_LETTER_REASONS, QUEUE_SETTINGS
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.checking import found_in
 from chaoskit.judge.subject import read_subject
-from checkers.synthetic.injection import CAUSES
-from checkers.synthetic.memory import Generated, generate
-from checkers.synthetic.parameters import make_parameters, parse_count
-from checkers.synthetic.queue_causes import QUEUE_CAUSES
-from checkers.synthetic.strategies import anomalous_histories, histories
+from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, QUEUE_SETTINGS
+from chaoskit.testing.synthetic.injection import CAUSES
+from chaoskit.testing.synthetic.memory import Generated, generate
+from chaoskit.testing.synthetic.parameters import make_parameters, parse_count
+from chaoskit.testing.synthetic.queue_causes import QUEUE_CAUSES
+from chaoskit.testing.synthetic.strategies import anomalous_histories, histories
 
 NEVER = 2**62
 SLOW = settings(suppress_health_check=list(HealthCheck))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from story import Story, received, sent
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 
 def transaction(story: Story, client: str, *messages: dict, outcome: str = "ok") -> int:

@@ -10,10 +10,10 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import sequence, uint8
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.mechanism import Limit, Measure
 from chaoskit.contract.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.cyclonedds.guarantees import RULES
 from clusters.cyclonedds.matching import known

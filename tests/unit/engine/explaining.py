@@ -14,9 +14,9 @@ from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.explaining.attribution import Attribution, Explained
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.tables import PLACEMENTS
 from clusters.kafka.settings import KafkaOptions
 
 SECOND = 1_000_000_000

@@ -10,7 +10,7 @@ import pytest
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.event import PhaseBegun
 from chaoskit.contract.traits import Backlog
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run import backlog
 from chaoskit.run.backlog import Backlogging
 

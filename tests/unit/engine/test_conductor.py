@@ -14,9 +14,9 @@ from stage import MS, Stage
 from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.node import Node
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.effects import effects
+from chaoskit.model.place import Place
 from chaoskit.scenario.timeline import PlannedFault
 from nemeses.process import Kill
 

@@ -13,10 +13,10 @@ from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.explaining.attribution import Attribution
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.tables import PLACEMENTS
 from clusters.pulsar.settings import PulsarOptions
 
 SECOND = 1_000_000_000

@@ -20,8 +20,8 @@ from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE, DataModel
 from chaoskit.contract.recorded_disk import NEVER
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.schema import OK
 from chaoskit.judge.loss_window import Copies
+from chaoskit.model.outcome import OK
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.search.explore import CrashPoint, HostCut, Wishes, _try, points, restart
 from chaoskit.search.instants import DICE, EARLY, EXPOSED, FOLDERS, Instant, instants

@@ -18,8 +18,8 @@ from chaoskit.contract.recorded_disk import NEVER, Stored
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced
 from chaoskit.history.format.origin import read_origin, read_run_id
-from chaoskit.history.format.schema import FAIL, OK
 from chaoskit.judge.exposure import measure_exposure, recorded_exposure
+from chaoskit.model.outcome import FAIL, OK
 
 Disk = Mapping[int, tuple[int, int | None]]
 """By value: when it was written and when it was flushed, ms since the start of the run."""

@@ -18,9 +18,9 @@ from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.progress import Progress
 from chaoskit.run.client import Client, Worker
 from chaoskit.run.crew import Crew
 from chaoskit.run.fleet import Fleet
@@ -30,7 +30,7 @@ _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
 from chaoskit.history.recording.recorder import Progress
-from chaoskit.history.format.schema import AUDITOR
+from chaoskit.model.operation import AUDITOR
 
 class Options(BaseModel):
     fail: str = ""

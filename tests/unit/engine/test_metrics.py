@@ -17,10 +17,10 @@ from chaoskit.contract.datamodel import LOG, PUBSUB
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.schema import FAIL, INFO, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import NO_TIME, WalWriter
 from chaoskit.judge.timing import Load, load_of
+from chaoskit.model.outcome import FAIL, INFO, OK
 
 
 @given(st.lists(st.integers(1_000, 10**12), min_size=1, max_size=200))

@@ -10,9 +10,9 @@ import pytest
 
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Replays
-from chaoskit.history.format.schema import OPERATIONS
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.replays import not_replayed
+from chaoskit.model.tables import OPERATIONS
 
 DOUBT = ("no consumer went back, as workload.replay wants it",)
 

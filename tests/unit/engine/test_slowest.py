@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.schema import OK
+from chaoskit.model.outcome import OK
 
 END_MS = 40_000
 

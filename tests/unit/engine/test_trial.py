@@ -14,7 +14,7 @@ from samples import plan
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.installation import Revival
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes

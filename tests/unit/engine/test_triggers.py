@@ -18,9 +18,9 @@ from chaoskit.contract.host import HostError, Result
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.power import P, PowerMissing
 from chaoskit.history.compacting.placements import Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.place import Place
+from chaoskit.model.progress import Progress
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.scenario.timeline import PlannedFault
 

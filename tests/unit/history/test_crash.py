@@ -17,11 +17,12 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD, RECORD_BYTES
-from chaoskit.history.format.schema import KINDS
+from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recover import recover
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.observations.row import KINDS
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.digesting.digest import DUPLICATE, REORDERED, SERIES, Digest, Portion, digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.record import COMPLETE, RECEIVED, RECORD, SEND, Records
-from chaoskit.history.format.schema import FAIL, INFO, OK, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 
 MS, SECOND = 1_000_000, 1_000_000_000
 ROUTES = Routes(3)

@@ -12,15 +12,17 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.digesting.live import begin, digests, portions, require_history, take
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
-from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.judge.digested import Digested
 from chaoskit.judge.timing import Load, Timing
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OK
 
 MS, SECOND = 1_000_000, 1_000_000_000
 PLACES = [("log-0", 0), ("log-0", 1)]

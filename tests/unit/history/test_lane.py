@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaoskit.history.format import payload
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording import hot, lane, wal
 from chaoskit.history.recording.recover import recover
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model import payload
 
 _RUN = 2**63 + 5
 _LANES = sorted({lane.Lane, hot.Lane}, key=lambda each: each.__module__)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.history.format import payload
-from chaoskit.history.format.occurrences import search, search_slowly
+from chaoskit.model import payload
+from chaoskit.model.occurrences import search, search_slowly
 
 RUN = 77
 SIZE = 64

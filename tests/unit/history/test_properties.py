@@ -17,9 +17,11 @@ from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import NO_DELIVERY, WalWriter
+from chaoskit.model.message import NO_POSITION, PAYLOADS
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OUTCOMES
 
 CLIENTS = 3
 int64 = st.integers(-(1 << 63) + 1, (1 << 63) - 1)

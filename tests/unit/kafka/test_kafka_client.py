@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.history.format.schema import FAIL, INFO
+from chaoskit.model.outcome import FAIL, INFO
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE

@@ -13,8 +13,7 @@ from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Transactions
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import transactional_settings
 from clusters.kafka.connection import NAMESPACE

@@ -10,10 +10,10 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.mechanism import Limit
 from chaoskit.contract.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.mosquitto.client import own_broker

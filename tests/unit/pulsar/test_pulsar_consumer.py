@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, GapReader
-from chaoskit.history.format.schema import INFO
+from chaoskit.model.outcome import INFO
 from clusters.pulsar.admin import TopicState, partition_name
 from clusters.pulsar.client_settings import BEGINS, NAMESPACE
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings

@@ -15,7 +15,7 @@ from chaoskit.contract.client import Unreachable
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.model.outcome import INFO, OK
 from clusters.common.relay import frames, queue_consumer
 from clusters.common.relay.frames import Answer
 from clusters.pulsar.client_settings import NAMESPACE

@@ -11,7 +11,7 @@ import pulsar
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
 from clusters.pulsar.client_settings import PRODUCER_DEFAULTS
 from clusters.pulsar.positions import pack
 from clusters.pulsar.producer import NEVER_SENT, PulsarProducer, classify, resolve_producer

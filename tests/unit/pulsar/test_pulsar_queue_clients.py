@@ -11,7 +11,7 @@ import pytest
 
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.model.outcome import INFO, OK
 from clusters.pulsar import queue_consumer
 from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.queue_consumer import PulsarQueueConsumer, death_of

@@ -9,7 +9,7 @@ import pulsar
 import pytest
 
 from chaoskit.contract.client import Unreachable
-from chaoskit.history.format.schema import DUPLICATE, INFO, OK
+from chaoskit.model.outcome import DUPLICATE, INFO, OK
 from clusters.pulsar.sequenced import PulsarSequencedProducer
 
 Completion = tuple[int, int, str | None, int | None]

@@ -7,8 +7,9 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.history.format.schema import FAIL, INFO, SUBSCRIPTION_TYPES
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from chaoskit.model.outcome import FAIL, INFO
 from clusters.pulsar.client_settings import NAMESPACE
 from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from rstream import schema
 
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import ReaderLink
 from clusters.rabbitmq.streams.messages import decoded, encoded

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.recording import Delivery
 from chaoskit.contract.service import ServiceError
+from chaoskit.model.message import Delivery
 from clusters.common.relay import queue_consumer
 from clusters.rocketmq import popped as module
 from clusters.rocketmq.pop.consumer import RocketQueueConsumer

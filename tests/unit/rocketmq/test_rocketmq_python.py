@@ -16,7 +16,7 @@ from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.rocketmq.popped import Invisible
 from clusters.rocketmq.python import consumer as consuming
 from clusters.rocketmq.python import library as module

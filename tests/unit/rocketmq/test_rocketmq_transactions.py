@@ -14,7 +14,7 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.traits import Transactions
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.relay.process import Jvm
 from clusters.rocketmq.settings import RocketOptions
 from clusters.rocketmq.system import _check_transactions

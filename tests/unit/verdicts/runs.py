@@ -13,13 +13,15 @@ from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.digesting import live
-from chaoskit.history.format.audits import Audit, Bounds, Drained
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import KINDS, OUTCOMES
-from chaoskit.history.recording.wal import NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import WalWriter
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OUTCOMES
 
 SECOND = 1_000_000_000
 Observed = tuple[str, str, int, str | None, int | None, int | None]

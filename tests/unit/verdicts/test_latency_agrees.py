@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from runs import StoryRun, found
 
-from chaoskit.history.format.audits import Bounds
 from chaoskit.judge.verdict import Verdict
+from chaoskit.model.audit import Bounds
 
 ONLY_IN_HISTORIES = {"order-violation", "offset-conflict", "sequence-jump", "elsewhere"}
 """Real time between clients; the positions that several clients were told of one message; what follows from either."""

@@ -14,11 +14,11 @@ from runs import StoryRun, found, kill_of_the_leader
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.mechanism import Choice, Copies
-from chaoskit.history.format.audits import Drained
 from chaoskit.judge.explaining import attribution
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.audit import Drained
 from chaoskit.testing.nearmiss import NearMiss, Stored, changes, check
 from clusters.kafka.system import System as Kafka
 

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from chaoskit.contract.client import Completed
 from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.format.schema import AUDITOR, INFO, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import INFO, OK
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recoverer import RECOVERER
 from workloads.ledger.workload import LedgerWorkload

@@ -10,8 +10,8 @@ import pytest
 from loads import RUN, Load, Powers, Row, rows_of
 
 from chaoskit.contract.workload import CONSUMER, Task
-from chaoskit.history.format import payload
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.model import payload
+from chaoskit.model.message import Delivery
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
 

@@ -10,10 +10,10 @@ import pytest
 from loads import Load, Powers
 
 from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import Outcome
 from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.format.schema import AUDITOR, FAIL, INFO, OK
 from chaoskit.load.settings import settings_of
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.workload import TransactionsWorkload
 

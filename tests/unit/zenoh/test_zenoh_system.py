@@ -10,9 +10,9 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.zenoh import package
 from clusters.zenoh.configuration import built, client, connection_of, router

@@ -9,8 +9,8 @@ from typing import Any
 
 from chaoskit.contract.client import Completed, PositionLost
 from chaoskit.contract.power import P, held
-from chaoskit.contract.recording import Delivery, OperationFailed
-from chaoskit.contract.vocabulary import OK
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import OK, OperationFailed
 from tinylog.connection import Connection
 
 

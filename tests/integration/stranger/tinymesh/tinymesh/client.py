@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from tinymesh.publisher import Publisher
 from tinymesh.subscriber import Subscriber
 

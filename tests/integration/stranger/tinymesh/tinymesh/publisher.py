@@ -8,7 +8,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.model.outcome import INFO, OK
 from tinymesh.datagrams import Address, Datagrams
 
 HEAR_S = 0.3

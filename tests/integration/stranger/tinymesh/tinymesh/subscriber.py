@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.model.message import NO_POSITION, Delivery
 from tinymesh.datagrams import Address, Datagrams
 from tinymesh.publisher import HEAR_S
 

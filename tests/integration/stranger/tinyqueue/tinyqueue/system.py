@@ -17,10 +17,10 @@ from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.mechanism import Copies, Mechanism, Required
 from chaoskit.contract.power import P, Powered, held
-from chaoskit.contract.recording import OperationFailed
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.outcome import OperationFailed
+from chaoskit.model.place import Place
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
 
 SERVICE = "tinyqueue"
