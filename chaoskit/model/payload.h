@@ -1,6 +1,6 @@
 /* The layout of payloads, and their checksum: see chaoskit.history.format.payload. */
 
-#include "../recording/hot_crc32c.h"
+#include "../history/recording/hot_crc32c.h"
 
 enum { HEAD_BYTES = 36, WHOLE_BYTES = 40 };
 static const uint32_t PAYLOAD_MAGIC = 0x314B4843;

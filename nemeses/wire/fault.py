@@ -20,8 +20,7 @@ from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
-from chaoskit.contract.power import optional
-from chaoskit.contract.service import Service
+from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.system import System
 from chaoskit.contract.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
@@ -175,7 +174,7 @@ class WireFault(Nemesis):
             late_ns=late_ns,
         )
 
-    def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
+    def precede(self, service: Powered, hosts: Sequence[ServiceHost]) -> None:
         """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""
         wire = service.power(Tapped).wire
         on_each(hosts, lambda host: placing.place(host, wire))

@@ -36,13 +36,13 @@ from chaoskit.contract.wire import Decoding as chaoskit_contract_wire_Decoding
 from chaoskit.contract.workload import Measuring as chaoskit_contract_workload_Measuring
 from chaoskit.contract.workload import SideTopics as chaoskit_contract_workload_SideTopics
 from chaoskit.contract.workload import Workload as chaoskit_contract_workload_Workload
+from chaoskit.testing.synthetic.folder import LogSynthesizer as chaoskit_testing_synthetic_folder_LogSynthesizer
 from checkers.ledger.ledgers import LedgerChecker as checkers_ledger_ledgers_LedgerChecker
 from checkers.log.logs import LogChecker as checkers_log_logs_LogChecker
 from checkers.pubsub.checker import PubSubChecker as checkers_pubsub_checker_PubSubChecker
 from checkers.queue.queues import QueueChecker as checkers_queue_queues_QueueChecker
 from checkers.subscription.groups import GroupChecker as checkers_subscription_groups_GroupChecker
 from checkers.subscription.subscriptions import SubscriptionChecker as checkers_subscription_subscriptions_SubscriptionChecker
-from chaoskit.testing.synthetic.folder import LogSynthesizer as checkers_synthetic_folder_LogSynthesizer
 from checkers.time.times import TimeChecker as checkers_time_times_TimeChecker
 from checkers.transaction.transactions import TransactionChecker as checkers_transaction_transactions_TransactionChecker
 from clusters.bookkeeper.client import BookKeeperClients as clusters_bookkeeper_client_BookKeeperClients
@@ -275,7 +275,7 @@ _137: chaoskit_contract_nemesis_Nemesis = nemeses_clock_ClockJump()
 _138: chaoskit_contract_nemesis_Nemesis = nemeses_clock_ClockDrift()
 _139: chaoskit_contract_nemesis_Nemesis = nemeses_clock_ClockStrobe()
 _140: chaoskit_contract_nemesis_Nemesis = nemeses_disk_program_DiskProgram()
-_141: chaoskit_contract_synthesizer_Synthesizer = checkers_synthetic_folder_LogSynthesizer()
+_141: chaoskit_contract_synthesizer_Synthesizer = chaoskit_testing_synthetic_folder_LogSynthesizer()
 _142: chaoskit_contract_checker_Checker = checkers_log_logs_LogChecker()
 _143: chaoskit_contract_checker_Settling = checkers_log_logs_LogChecker()
 _144: chaoskit_contract_digesting_Digesting = checkers_log_logs_LogChecker()

@@ -49,7 +49,7 @@ class _Power:
 
 class _Sloppy(Nemesis):
     summary = ""
-    family = "magic"  # type: ignore[assignment]
+    family = "magic"
     parameters = _Loose
     host_powers = (_Power,)
 
@@ -135,7 +135,7 @@ class _Evasive(Kafka):
 
 
 def test_what_a_system_lacks_is_told() -> None:
-    told = _told(lambda: check_cluster(_Evasive()))  # type: ignore[arg-type]
+    told = _told(lambda: check_cluster(_Evasive()))
 
     for words in (
         f"{Leadership.__name__} is in given and in never and in notyet",

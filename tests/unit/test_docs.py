@@ -41,7 +41,8 @@ def scenarios_of(sweep: str) -> int:
 
 def runs_of(sweep: str) -> int:
     loaded = content(sweep)
-    return loaded.get("seeds", 1) * prod(len(axis) for axis in loaded["axes"].values())
+    seeds: int = loaded.get("seeds", 1)
+    return seeds * prod(len(axis) for axis in loaded["axes"].values())
 
 
 def mix() -> list[str | dict[str, Any]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import guaranteed
 import pytest
 from guaranteed import SECOND, effect
-from test_rules import RULES, plan_of, planned_effects
+from planned import RULES, plan_of, planned_effects
 
 from chaoskit.contract.guarantee import Effect, Rule
 from chaoskit.contract.mechanism import Choice

@@ -50,7 +50,12 @@ def test_power_is_cut_again_while_the_system_recovers(echo: EchoCluster) -> None
     host: Any = echo.hosts[0]
     boots = []
     power_on = host.power_on
-    host.power_on = lambda: (boots.append(time.monotonic()), power_on())
+
+    def boot() -> None:
+        boots.append(time.monotonic())
+        power_on()
+
+    host.power_on = boot
 
     with fault(PowerCut(), echo.hosts, echo, reboots=2, between="200ms"):
         pass
@@ -165,7 +170,7 @@ def open_rules() -> str:
 
 def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make, journal: Journal) -> None:
     """As `chaoskit heal` does after the harness was killed."""
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB"))
+    lab = LocalProvider().provision(journal, 1, LocalOptions.model_validate({"size": "512MiB"}))
     host: Any = lab.hosts[0]
     host.disks["data"].limit(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
     host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync /data/x"], {})
@@ -183,7 +188,8 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_a_lab_that_is_removed_with_a_frozen_disk_goes(journal: Journal, filesystem: str) -> None:
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB", filesystem=filesystem))
+    options = LocalOptions.model_validate({"size": "512MiB", "filesystem": filesystem})
+    lab = LocalProvider().provision(journal, 1, options)
     host: Any = lab.hosts[0]
     host.run(["fsfreeze", "--freeze", "/data"])
     host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync /data/x"], {})
@@ -323,7 +329,8 @@ def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make, monkeypatch: pytest
 
 
 def test_healing_knows_a_disk_that_is_still_broken(programmable: EchoCluster) -> None:
-    for nemesis, parameters in ((DiskDead(), {}), (DiskErrors(), {"write": 1})):
+    broken: tuple[tuple[DiskDead | DiskErrors, dict[str, Any]], ...] = ((DiskDead(), {}), (DiskErrors(), {"write": 1}))
+    for nemesis, parameters in broken:
         strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
         nemesis.inject(strike)
         with pytest.raises(NemesisError, match="still fails a write"):

@@ -125,4 +125,4 @@ def test_a_stall_that_was_not_made_is_told(echo: EchoCluster) -> None:
 
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ValidationError, match="interval must be at least 10ms longer than pause"):
-        StallParameters(pause="1s", interval="1s")
+        StallParameters.model_validate({"pause": "1s", "interval": "1s"})

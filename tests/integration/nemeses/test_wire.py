@@ -28,7 +28,7 @@ from nemeses.wire.fault import WireFault
 @pytest.fixture(scope="module")
 def frames(shared_journal: Journal) -> Iterator[FramesCluster]:
     """A host with a server, behind a tap that was there before."""
-    lab = LocalProvider().provision(shared_journal, 1, LocalOptions(size="256MiB"))
+    lab = LocalProvider().provision(shared_journal, 1, LocalOptions.model_validate({"size": "256MiB"}))
     cluster = FramesCluster(lab.hosts)
     WireFault().precede(cluster, lab.hosts)
     cluster.start(lab.hosts[0])
@@ -262,7 +262,7 @@ def test_faults_of_the_network_hit_what_passes_a_tap(frames: FramesCluster) -> N
 
 
 def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None:
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="256MiB"))
+    lab = LocalProvider().provision(journal, 1, LocalOptions.model_validate({"size": "256MiB"}))
     (host,) = lab.hosts
     cluster = FramesCluster(lab.hosts)
     nemesis = WireFault()

@@ -51,7 +51,7 @@ def raised(name: str) -> Py4JJavaError:
 class Future:
     """A future whose outcome is told in advance: None: not yet."""
 
-    def __init__(self, outcome: Outcome | str | None) -> None:
+    def __init__(self, outcome: int | str | None) -> None:
         self.outcome = outcome
 
     def getNow(self, absent: None) -> int | None:  # noqa: N802

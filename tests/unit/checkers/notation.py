@@ -53,7 +53,8 @@ class History:
 
     def check(self) -> list[Row]:
         """Return what the checker finds."""
-        return check(*self.tables(), self.setting).to_pylist()
+        found: list[Row] = check(*self.tables(), self.setting).to_pylist()
+        return found
 
     def anomalies(self) -> dict[str, list[int]]:
         """Return the values of the findings by anomaly, for tests that need no more.

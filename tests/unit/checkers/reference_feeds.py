@@ -145,7 +145,7 @@ class Feed:
 
     def _begun_until(self, value: int, begun: dict[int, int]) -> int:
         """Return when a message and those before it of its producer had begun to be sent."""
-        return max(self.operations[op]["start_ns"] for each, op in begun.items() if each <= value)
+        return max(int(self.operations[op]["start_ns"]) for each, op in begun.items() if each <= value)
 
     def _sent(self, receive: Row) -> bool:
         return any(row["value"] == receive["value"] for row in self.sends)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from feed_story import F, Feed
 from gallery_log import MS, OTHER
 from hypothesis import event, given
@@ -52,8 +54,10 @@ class _Maker:
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         keeps = draw(st.sampled_from([None, None, 1, 2]))
-        given = draw(st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}]))
-        told = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
+        given: dict[str, Any] = draw(
+            st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}])
+        )
+        told: dict[str, Any] = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
         if draw(st.booleans()):
             told = {"liveliness_ns": 300 * MS, "exclusive": True}
         self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given, **told)

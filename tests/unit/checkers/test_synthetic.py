@@ -153,10 +153,10 @@ def test_injected_cycles_are_cycles(cause: str, kinds: set[str]) -> None:
     assert not networkx.is_directed_acyclic_graph(injected)
 
 
-def dependencies(history: Generated, kinds: set[str]) -> networkx.DiGraph:
+def dependencies(history: Generated, kinds: set[str]) -> networkx.DiGraph[int]:
     """Return who depends on whom among committed transactions, from positions and highest reads."""
     txn_of = dict(zip(history.operations["op"].to_pylist(), history.operations["txn"].to_pylist(), strict=True))
-    graph = networkx.DiGraph()
+    graph: networkx.DiGraph[int] = networkx.DiGraph()
     for part in history.parts:
         rows = part.messages.select(["op", "direction", "value", "position"]).to_pylist()
         sender = {row["value"]: txn_of[row["op"]] for row in rows if row["direction"] == "sent"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import guaranteed
@@ -26,7 +27,7 @@ SECOND = 10**9
 LOCAL = {"durability": "transient-local"}
 
 
-class Plain(IdlStruct, typename="chaoskit.Message"):  # type: ignore[misc]
+class Plain(IdlStruct, typename="chaoskit.Message"):
     """The same type as the library packs it."""
 
     payload: sequence[uint8]  # type: ignore[type-arg]
@@ -148,7 +149,7 @@ def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str
 
 
 def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> None:
-    answers = iter([IndexError("invalid index"), [1, 2]])
+    answers: Iterator[IndexError | list[int]] = iter([IndexError("invalid index"), [1, 2]])
 
     def ask() -> list[int]:
         answer = next(answers)

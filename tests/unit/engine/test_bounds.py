@@ -179,4 +179,5 @@ def test_an_imported_history_is_held_to_its_bounds(imported: Path, bound: str, o
     found = check_run(imported)
 
     assert (found.verdict, found.bounds["unavailable"].met) == (outcome, outcome == "valid")
-    assert BoundTold(**read_verdict(imported)["bounds"]["unavailable"])["expected"] == str(parse_bound(bound))
+    told: BoundTold = read_verdict(imported)["bounds"]["unavailable"]
+    assert told["expected"] == str(parse_bound(bound))

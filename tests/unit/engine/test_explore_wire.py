@@ -75,8 +75,8 @@ class Runs:
             events = EventLog(self.folder, 0, self)
             events.on(FaultHealed(0, "wire", ("n1", "n2"), "n1 passed request Produce 30", PASSED))
             self.events.clear()
-            told = verdict(self.quiet, G0=3)
-            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: told)
+            counted = verdict(self.quiet, G0=3)
+            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: counted)
         told = next(self.verdicts)
         if told is None:
             raise RunFailed("the disk\nis full")

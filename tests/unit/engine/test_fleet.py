@@ -29,7 +29,7 @@ from chaoskit.run.seats import Seats
 _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.model.operation import AUDITOR
 
 class Options(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,5 +254,7 @@ def test_a_run_that_sent_nothing_is_measured(tmp_path: Path) -> None:
     measured = figures_of(History.open(tmp_path), load(0, every_ms=10))
 
     assert set(measured["counts"].values()) == {0}
-    phases = {name: {"send": {}, "end_to_end": {}} for name in ("quiet", "under_faults", "after_faults")}
+    phases: dict[str, Any] = {
+        name: {"send": {}, "end_to_end": {}} for name in ("quiet", "under_faults", "after_faults")
+    }
     assert measured["latency"] == {"send": {}, "send_from_actual": {}, "end_to_end": {}, **phases}

@@ -199,7 +199,8 @@ def test_a_record_that_no_client_can_have_written(
         log.invoke(log.name("poll"), 1)
     path = run / "wal" / "p-0.wal"
     content = bytearray(path.read_bytes())
-    at = HEADER_BYTES + record * RECORD_BYTES + (RECORD.fields or {})[field][1]
+    assert RECORD.fields is not None
+    at = HEADER_BYTES + record * RECORD_BYTES + RECORD.fields[field][1]
     size = RECORD[field].itemsize
     content[at : at + size] = value.to_bytes(size, "little", signed=value < 0)
     path.write_bytes(content)

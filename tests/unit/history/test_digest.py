@@ -68,7 +68,7 @@ def test_messages_of_a_route_are_consecutive() -> None:
 
 
 @given(st.sets(st.integers(1, 11)), st.lists(st.sampled_from([OK, FAIL, INFO, None]), min_size=4, max_size=4))
-def test_sends_are_the_same_in_any_segments(cuts: set[int], outcomes: list[int | None]) -> None:
+def test_sends_are_the_same_in_any_segments(cuts: set[int], outcomes: list[Outcome | None]) -> None:
     records = [
         each
         for op, outcome in enumerate(outcomes)

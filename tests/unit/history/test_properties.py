@@ -159,6 +159,7 @@ def _assert_same(model: Model, history: History) -> None:
         observed = [row for row in told if (row["topic"], row["partition"]) == place]
         assert read_observations(partition).to_pylist() == observed
         assert partition.rows == len(expected) + len(observed)
-        for group in partition.messages.row_groups if partition.messages else ():
-            table = pq.ParquetFile(partition.messages.file).read_row_group(group)
+        stored = [(piece.file, group) for piece in (partition.messages,) if piece for group in piece.row_groups]
+        for file, group in stored:
+            table = pq.ParquetFile(file).read_row_group(group)
             assert {place} == set(zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True))

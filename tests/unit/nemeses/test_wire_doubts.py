@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.nemesis import NemesisError
-from nemeses.wire import fault
+from nemeses.wire import fault, placing
 from nemeses.wire.fault import WireFault, WireParameters
 
 KNOWN = {
@@ -20,7 +20,7 @@ KNOWN = {
 
 def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, *, boots: int = 1, dark: bool = False) -> Any:
     """Return a strike on a host whose tap tells this; None: there is none."""
-    monkeypatch.setattr(fault.placing, "call", lambda *_: told)
+    monkeypatch.setattr(placing, "call", lambda *_: told)
     monkeypatch.setattr(fault, "check_held", lambda _: None)
     monkeypatch.setattr(fault, "_boots", lambda _: 1)
     doubts: list[Any] = []

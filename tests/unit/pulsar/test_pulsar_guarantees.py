@@ -64,7 +64,7 @@ KILLED = effect("kill", "n1")
 UNSYNCED = {"journalSyncData": False}
 UNWRITTEN = {"journalWriteData": False}
 DEDUPLICATED: dict[str, Any] = {"deduplication": True}
-APART = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
+APART: dict[str, Any] = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
 """ZooKeeper on n1 to n3, bookies on n4 to n6, brokers on n7 to n9."""
 
 BACK = {

@@ -25,7 +25,9 @@ def test_a_partition_has_a_stream_of_its_own() -> None:
 
 
 class _Told(list[tuple[int, int, str | None]]):
-    def __call__(self, token: int, outcome: Outcome, error: str | None, position: int | None) -> None:
+    def __call__(
+        self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
+    ) -> None:
         self.append((token, outcome, error))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 import threading
 import time
@@ -240,7 +242,7 @@ def test_what_it_cannot_do_is_refused(given: dict[str, Any], why: str, monkeypat
 
 
 def test_a_client_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(BadInput, match=r"clients: python: its client is missing; .*install .*\[rocketmq\]"):
         module.check()
 
@@ -248,7 +250,7 @@ def test_a_client_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_client_logs_into_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     homes: list[str] = []
     monkeypatch.setenv("HOME", "/home/x")
-    monkeypatch.setattr(module.importlib, "import_module", lambda _: homes.append(os.environ["HOME"]))
+    monkeypatch.setattr(importlib, "import_module", lambda _: homes.append(os.environ["HOME"]))
     module.library.cache_clear()
     module.library()
     module.library.cache_clear()

@@ -14,7 +14,7 @@ from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
 from chaoskit.scenario.plan import read_plan
-from clusters.rocketmq import admin, queues
+from clusters.rocketmq import admin, progress, queues
 from clusters.rocketmq.client_settings import pop_settings, way_to_queues
 from clusters.rocketmq.settings import RocketOptions
 
@@ -133,10 +133,10 @@ def test_what_may_still_come_is_no_number_of_messages(
     waiting: int, held: bool, late_s: int, left: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four queues of the topic and one of what is to be delivered again."""
-    monkeypatch.setattr(queues.progress, "lag", lambda *_: waiting)
-    monkeypatch.setattr(queues.progress, "waits", lambda *_: held)
-    monkeypatch.setattr(queues.admin, "check_dispatched", lambda *_: None)
-    monkeypatch.setattr(queues.admin, "timer_late_s", lambda *_: late_s)
+    monkeypatch.setattr(progress, "lag", lambda *_: waiting)
+    monkeypatch.setattr(progress, "waits", lambda *_: held)
+    monkeypatch.setattr(admin, "check_dispatched", lambda *_: None)
+    monkeypatch.setattr(admin, "timer_late_s", lambda *_: late_s)
 
     if left is None:
         with pytest.raises(ServiceError, match="may come"):

@@ -129,7 +129,7 @@ def test_a_log_of_which_some_is_in_no_queue_yet_is_told(
     behind: int, in_sync: int, slaves: list[tuple[bool, int]], refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected = [{"inSync": each, "diff": lacks} for each, lacks in slaves]
-    told = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
+    told: dict[int, dict[str, Any]] = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
     told[907] = {"inSyncSlaveNums": in_sync, "haConnectionInfo": connected}
     monkeypatch.setattr(admin, "ask", lambda _, code, *__: SimpleNamespace(content=lambda: told[code]))
     with pytest.raises(ServiceError, match="in no queue yet") if refused else nullcontext():

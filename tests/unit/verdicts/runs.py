@@ -28,6 +28,11 @@ Observed = tuple[str, str, int, str | None, int | None, int | None]
 """Kind, topic, partition, name, value, position."""
 
 
+def needed(kind: str) -> dict[str, Any]:
+    """Return parameters without which a fault of a kind does not exist."""
+    return {"by": "1s"} if kind == "clock-jump" else {}
+
+
 class StoryRun:
     """A run of one log topic, `log-0`, whose clients did what a story says.
 
@@ -104,15 +109,15 @@ class StoryRun:
         log = self.wal(client)
         op = log.invoke(log.name(f), self.ns(at))
         for kind, topic, partition, name, value, position in observed:
-            numbers = [NO_POSITION if each is None else each for each in (value, position)]
+            numbers = NO_POSITION if value is None else value, NO_POSITION if position is None else position
             where = log.name(topic), partition, log.name(name) if name else 0
             if kind in KINDS:
                 log.observed(op, KINDS.index(kind), *where, *numbers)
             else:
                 log.observed(op, len(KINDS), *where, *numbers, log.name(kind))
         for topic, partition, value, position, due, delivery in received:
-            where, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
-            log.received(op, *where, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
+            sent, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
+            log.received(op, *sent, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
         log.complete(op, self.ns(at + took), OUTCOMES.index(outcome))
 
     def poll(self, client: str, at: float, messages: Iterable[tuple[int, int]], **more: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun
+from runs import StoryRun, needed
 
 from chaoskit.judge.verdict import Verdict
 
@@ -20,7 +20,7 @@ def read(folder: Path, came: dict[int, list[int]], fault: tuple[Any, ...] | None
     run = StoryRun(folder, LOAD, "latency", **more)
     run.led("n1")
     if fault is not None:
-        run.fault(*fault, **({"by": "1s"} if fault[0] == "clock-jump" else {}))
+        run.fault(*fault, **needed(fault[0]))
     for value in range(300):
         run.send("producer-0", value, value, value)
     run.op("consumer-0", "assign", 0)

@@ -109,7 +109,7 @@ def test_a_mechanism_that_asks_for_any_fault_is_kinder(tmp_path: Path, monkeypat
             derived.tell(np.arange(cases.size), Story("something happened", tuple(record.effects)))
         return derived
 
-    monkeypatch.setitem(attribution._DERIVE, Copies, by_any_fault)  # type: ignore[arg-type]
+    monkeypatch.setitem(attribution._DERIVE, Copies, by_any_fault)
     caught = {miss.kind for miss in check(folder) if miss.kinder}
 
     assert {"other-host", "before", "idle", "leader-unchanged", "exceeded"} <= caught
@@ -146,7 +146,7 @@ def test_what_is_in_doubt_is_not_explained_without_any_fault(tmp_path: Path, mon
             derived.tell(np.arange(cases.size), Story("nobody knows"))
         return derived
 
-    monkeypatch.setitem(attribution._DERIVE, Copies, freely)  # type: ignore[arg-type]
+    monkeypatch.setitem(attribution._DERIVE, Copies, freely)
     assert {(miss.kind, miss.kinder) for miss in check(run.folder)} == {("doubt", True)}
 
 

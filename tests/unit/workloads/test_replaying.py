@@ -62,7 +62,7 @@ class Log(Powers):
 def _read(folder: Path, log: Log, looks: int, by: str) -> tuple[list[int], list[Row], list[Row]]:
     """Let a consumer read; return the positions, what it sought, and its replays."""
     load = Load(folder, LogWorkload(), log)
-    options = LogOptions(consumers=1, replay={"after": "1s", "back": "1s", "by": by})
+    options = LogOptions.model_validate({"consumers": 1, "replay": {"after": "1s", "back": "1s", "by": by}})
     load.work(Task(CONSUMER, 0), looks, options)
     history = load.history()
     messages, observations = rows_of(history, "log-0")

@@ -66,7 +66,8 @@ def _recorded(tmp_path: Path, clients: Any, looks: int = 20, **given: Any) -> li
     load = Load(tmp_path, TransactionsWorkload(), clients)
     options = TransactionsOptions.model_validate({"messages": 2, "rate": "max", **given})
     load.work(Task(PRODUCER, 3), looks, options)
-    return load.history().operations.to_pylist()
+    rows: list[dict[str, Any]] = load.history().operations.to_pylist()
+    return rows
 
 
 def test_every_transaction_is_recorded_with_its_end(tmp_path: Path) -> None:
