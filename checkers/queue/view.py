@@ -18,8 +18,7 @@ from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
 from chaoskit.contract.checker import Part
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations import queue
-from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, OTHER_QUEUE, QueueSettings, Settlements
-from chaoskit.model.observations.row import KINDS
+from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, OTHER_QUEUE, SETTLING, QueueSettings, Settlements
 from checkers.arrays.columns import changes, marked
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.rows import INTACT, Rows
@@ -33,7 +32,7 @@ MS = 1_000_000
 REASONS = (*DEAD_LETTER_REASONS, OTHER_QUEUE)
 REJECTED, EXPIRED, MAXLEN, DELIVERY_LIMIT, ELSEWHERE = range(len(REASONS))
 
-ACKED, NACKED, REFUSED = (KINDS.index(kind) for kind in ("acked", "nacked", "rejected"))
+ACKED, NACKED, REFUSED = range(len(SETTLING))
 _NEVER = np.iinfo(np.int64).max
 _UNORDERED = ("priorities", "delay", "dead-letters-of")
 
