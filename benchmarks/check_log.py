@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.model.audit import Drained
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.row import KINDS

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.explaining.attribution import Attribution
 from chaoskit.judge.explaining.record import Record, Sends

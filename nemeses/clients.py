@@ -13,10 +13,10 @@ from typing import Any
 
 import psutil
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import ClientProcess, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005

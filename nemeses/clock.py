@@ -16,14 +16,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.clock import SettableClock
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import optional
+from chaoskit.contract.systems.installation import Installation
 from nemeses.services import answers_again
 
 _TOLERANCE_NS = 20 * MILLISECOND

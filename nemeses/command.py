@@ -14,14 +14,14 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.node import Node
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.options import Command
-from chaoskit.contract.part import Part
+from chaoskit.contract.systems.node import Node
 
 _AGAIN_S = 0.5
 _TOLD = 300

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.shell import bash
-from chaoskit.contract.switch import FOLDER, RELEASE, SAY, UNDO
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.hosts.host import HostError, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.hosts.switch import FOLDER, RELEASE, SAY, UNDO
 
 DEAD_MAN_S = 30.0
 """How long a host waits for the harness's heartbeat before it undoes a fault."""

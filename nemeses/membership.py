@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import System
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.system import System
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
     answers_again,
@@ -256,7 +256,7 @@ class RollingUpgrade(_OneByOne):
     )
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
-        """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
+        """Download the release; see `chaoskit.contract.faults.nemesis.Preparing`."""
         system.prepare(options.model_copy(update={"version": parameters.version}))
 
     def inject(self, strike: Strike) -> None:

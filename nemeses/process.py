@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.owned import Owned
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import optional
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.owned import Owned
 from nemeses.beside import others
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (

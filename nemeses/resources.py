@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ResourceLimits, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ResourceLimits, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.holding import check_held, hold, release
 from nemeses.services import answers_again, start_services
 

@@ -9,12 +9,12 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import Powered, optional
-from chaoskit.contract.service import Service
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Service
 from nemeses.beside import others
 
 ANSWER_TIMEOUT_S = 60

@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
 from nemeses.services import answers_again, await_state, signal_services, start_services, states

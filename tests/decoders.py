@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
-from chaoskit.contract.wire import Decoder, Pairing, Refusing, SizePrefixed
+from chaoskit.contract.systems.wire import Decoder, Pairing, Refusing, SizePrefixed
 
 
 def joined(decoder: Decoder, message: bytes, *, answers: bool) -> Hashable | None:

@@ -7,10 +7,10 @@ from functools import cache
 from guaranteed import SECOND
 from shipped import variants
 
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.installed import nemesis, system
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.effects import effects as effects_of
+from chaoskit.judge.explaining.effects import effects as effects_of
 from chaoskit.scenario.plan import Plan, make_plan
 
 SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq", "mosquitto", "cyclonedds", "zenoh")

@@ -18,11 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from guaranteed import PLACE, PaperRecord, effect
 
-from chaoskit.contract.anomaly import CRASHED, About, Anomaly
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.checkers.anomaly import CRASHED, About, Anomaly
+from chaoskit.contract.guarantees.guarantee import Declared, Effect, Rule
+from chaoskit.contract.guarantees.mechanism import Copies, Limit, Mechanism, Party, Session, Way
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Session, Way
-from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.reading.reader import History, Partition
 from chaoskit.judge.explaining.attribution import derive

@@ -16,10 +16,10 @@ from chaoskit.cli.options import PATH, quantity, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
-from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
-from chaoskit.contract.exploring import Wishes as WireWishes
-from chaoskit.judge.verdict import INVALID
+from chaoskit.contract.faults.exploring import Wishes as WireWishes
+from chaoskit.contract.hosts.disk import CutMode
+from chaoskit.judge.verdict.verdict import INVALID
 from chaoskit.search.explore import CrashPoint, PointTried, Wishes
 from chaoskit.search.explore import explore as explore_run
 

@@ -15,8 +15,8 @@ from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.event import Event
-from chaoskit.contract.exploring import Wishes
-from chaoskit.judge.verdict import INVALID, VALID
+from chaoskit.contract.faults.exploring import Wishes
+from chaoskit.judge.verdict.verdict import INVALID, VALID
 from chaoskit.scenario.files import find_all, plan_all
 from chaoskit.search import messages
 from chaoskit.search.messages import WireCounted, WirePoint, WireTried

@@ -52,7 +52,7 @@ class LoadTick(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultProved(Event):
-    """A fault took effect; `evidence` and `figures` are those of `chaoskit.contract.evidence.Evidence`."""
+    """A fault took effect; `evidence` and `figures` are those of `chaoskit.contract.faults.evidence.Evidence`."""
 
     fault: int
     kind: str

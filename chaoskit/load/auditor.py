@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.client import Auditor, GapReader, LogClients
-from chaoskit.contract.workload import Control, Job
+from chaoskit.contract.clients.client import Auditor, GapReader, LogClients
+from chaoskit.contract.workloads.workload import Control, Job
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.probes import probe
 from chaoskit.load.reader import Reader

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Consumer, GroupConsumer, Pausing, PositionLost
+from chaoskit.contract.clients.client import Consumer, GroupConsumer, Pausing, PositionLost
+from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.power import held
-from chaoskit.contract.recorder import Recorder
 from chaoskit.load.receiver import NOBODY, Poller
 from chaoskit.model.observations.group import Assigned, Committed, ReadingBegan
 from chaoskit.model.outcome import OK
@@ -50,7 +50,7 @@ class Reader(Poller[Consumer]):
             self._member.subscribe([self.recorder.in_system(topic) for topic in topics], self)
 
     def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
-        """Record a new assignment; see `chaoskit.contract.client.Membership`."""
+        """Record a new assignment; see `chaoskit.contract.clients.client.Membership`."""
         self._group, self._generation = group, generation
         with self.recorder.operation("assign") as op:
             for topic, partition in partitions:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable
 
 from chaoskit.base.quantities import MILLISECOND, SECOND
-from chaoskit.contract.client import SeekingConsumer
-from chaoskit.contract.recorder import Recorder
+from chaoskit.contract.clients.client import SeekingConsumer
+from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.load.partitioned import ReplayOptions
 from chaoskit.model import payload
 from chaoskit.model.message import Delivery

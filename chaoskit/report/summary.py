@@ -10,9 +10,9 @@ from typing import Any
 
 from chaoskit.base.plain import one_line, plain
 from chaoskit.history.compacting.drivers import DriverTold
-from chaoskit.judge.bounds import describe
-from chaoskit.judge.consequence_words import in_words, staked
-from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.judge.faults.consequence_words import in_words, staked
+from chaoskit.judge.verdict.bounds import describe
+from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.report import exposed
 from chaoskit.report.following import in_order

@@ -10,7 +10,7 @@ from pathlib import Path
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import Placing, Service, ServiceError
+from chaoskit.contract.systems.service import Placing, Service, ServiceError
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.model.place import Place

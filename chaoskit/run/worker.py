@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from chaoskit.contract import installed
-from chaoskit.contract.system import Naming
-from chaoskit.contract.workload import Job, Result, Task
+from chaoskit.contract.systems.system import Naming
+from chaoskit.contract.workloads.workload import Job, Result, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
@@ -37,7 +37,7 @@ _MEANWHILE_S = 0.2
 
 
 class HarnessLink:
-    """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`.
+    """The worker's end of its link to the harness; see `chaoskit.contract.workloads.workload.Control`.
 
     Args:
         messages: where messages to the harness are written.

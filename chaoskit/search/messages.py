@@ -19,10 +19,10 @@ from chaoskit.base.errors import BadInput, RunFailed, nearest
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, FaultHealed, Watcher
-from chaoskit.contract.exploring import Aim, Exploring, Wishes
+from chaoskit.contract.faults.exploring import Aim, Exploring, Wishes
+from chaoskit.contract.faults.nemesis import Preparing
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.nemesis import Preparing
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.run.eventlog import EVENTS
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario

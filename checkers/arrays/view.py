@@ -17,7 +17,7 @@ import numpy as np
 
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.group import ReadingBegan
 from chaoskit.model.observations.log import Sought, UnreadableGap

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from checkers.arrays.columns import changes, distinct, marked, run_starts, running_maximum
 from checkers.arrays.findings import findings_of, merged, received_after
 from checkers.arrays.models import FEEDS, LOGS, SENT

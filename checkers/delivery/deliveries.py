@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, group_numbers, integers, is_one_of
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.observations.subscription import KINDS, SubscriptionActs
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView

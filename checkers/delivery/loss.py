@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import Anomaly, Gone
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
 from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.arrays.columns import distinct, marked
 from checkers.arrays.ends import FAIL

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
 from chaoskit.model.observations.group import ReadingBegan
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import DELIVERED, FEEDS

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part
 from checkers.arrays.columns import changes, running_maximum, stable_order
 from checkers.arrays.findings import NO_ROWS, findings_of, merged, no_findings
 from checkers.arrays.models import LEDGERS

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from checkers.arrays.columns import marked
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import LOGS

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.arrays.columns import marked, stable_order
 from checkers.arrays.findings import no_findings, received_after

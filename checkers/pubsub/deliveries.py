@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checkers.anomaly import Anomaly
 from checkers.arrays.columns import marked
 from checkers.arrays.findings import findings_of, merged
 from checkers.delivery.copies import DUPLICATE, REDELIVERED

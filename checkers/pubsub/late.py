@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import Flags, Ints
-from chaoskit.contract.anomaly import Anomaly, Gone
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.feed import REPLAYED, RETAINED
 from checkers.arrays.findings import findings_of, merged, no_findings

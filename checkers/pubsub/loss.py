@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints
-from chaoskit.contract.anomaly import Anomaly, Gone
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
 from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import FEEDS

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import delivery_findings, findings_of, merged
 from checkers.delivery.hindrances import Span, concerned, hindering

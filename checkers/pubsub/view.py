@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from chaoskit.base.columns import NONE, Flags, Ints, words_of
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.observations.feed import (
     DEADLINE,
     EXCLUSIVE,
@@ -58,7 +58,7 @@ class Stay:
         row: row of the operation that subscribed.
         replays: how many of its last messages each publisher gives to it of the time before; of a client's first stay.
         retained: whether it is given the last message of the topic; of a client's first stay.
-        liveliness_ns, deadline_ns, exclusive: see `chaoskit.contract.feed.Promise`.
+        liveliness_ns, deadline_ns, exclusive: see `chaoskit.contract.clients.feed.Promise`.
     """
 
     subscriber: int

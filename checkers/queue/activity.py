@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.model.observations.queue import Consuming
 from checkers.arrays.columns import first_rows
 from checkers.arrays.findings import delivery_findings, findings_of, no_findings

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.model.observations.queue import Depth
 from checkers.arrays.columns import run_starts
 from checkers.arrays.findings import delivery_findings, findings_of, no_findings

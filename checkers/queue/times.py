@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.model.observations.queue import Prioritised
 from checkers.arrays.columns import marked, run_starts
 from checkers.arrays.findings import delivery_findings, no_findings

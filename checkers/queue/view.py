@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations import queue
 from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, OTHER_QUEUE, SETTLING, QueueSettings, Settlements

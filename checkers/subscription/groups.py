@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import Part
-from chaoskit.contract.traits import Group
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.contract.workloads.traits import Group
 from chaoskit.model.observations.group import ASSIGNED, COMMITTED
 from chaoskit.model.observations.row import of_kinds
 from checkers.arrays.findings import findings_of, merged, no_findings, received_after

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints, is_one_of
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
 from checkers.arrays.columns import first_rows, running_maximum
 from checkers.arrays.ends import FAIL

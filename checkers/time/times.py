@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, codes, integers, is_one_of
 from chaoskit.base.waits import Wait, waits
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.message import DIRECTIONS
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.outcome import OUTCOMES

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
-from chaoskit.contract import traits
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Part
+from chaoskit.contract.workloads import traits
 from checkers.arrays.columns import distinct, marked
 from checkers.arrays.ends import ABORTED, OK, Transactions
 from checkers.arrays.findings import findings_of, merged, no_findings

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.shell import bash
+from chaoskit.contract.systems.service import DataFiles
 from nemeses.disk.files import FileChoice, Place, draw_places
 
 _TIMEOUT_S = 120

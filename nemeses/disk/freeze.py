@@ -7,14 +7,14 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import ProgrammableDisk
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.disk import ProgrammableDisk
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional
-from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable
 from nemeses.services import answers_again

@@ -8,14 +8,14 @@ from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import ProgrammableDisk
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.disk import ProgrammableDisk
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.disk.proof import prove_cut

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
 from chaoskit.contract.power import optional
 from nemeses.beside import others
 from nemeses.disk.mending import restore

@@ -11,13 +11,13 @@ from pydantic import model_validator
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import DiskLimits, SlowDisk
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.disk import DiskLimits, SlowDisk
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.services import answers_again
 

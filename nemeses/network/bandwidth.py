@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from chaoskit.base.quantities import Size, format_size
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import System
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.system import System
 from nemeses.network.packets import FromPeers, Measured, PacketFault, check_queue
 from nemeses.network.peers import Direction, Peers, addresses, paths
 from nemeses.network.pings import nearest, ping
@@ -68,7 +68,7 @@ class Bandwidth(PacketFault):
         return {*paths(parameters.direction), Part.RESOURCES}
 
     def prepare(self, system: System, options: Any, parameters: BandwidthParameters) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: what arrives is handled by a process on the host."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: what arrives is handled by a process on the host."""
         if parameters.direction != "out":
             check_queue(system, "write direction: out")
 

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers

@@ -14,12 +14,12 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import Rooted, System
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.system import Rooted, System
 from nemeses.beside import prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
@@ -121,7 +121,7 @@ class QueuedFault(PacketFault):
         return {Part.INCOMING}
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
         check_queue(system, "use another kind of fault")
 
     def what(self, parameters: Any) -> Mapping[str, object]:

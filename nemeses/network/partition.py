@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import HostError, ServiceHost
 from nemeses.beside import others, prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted

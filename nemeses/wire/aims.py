@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from chaoskit.contract.exploring import Aim, Passed, Wishes
+from chaoskit.contract.faults.exploring import Aim, Passed, Wishes
 
 _LATE = 0.75
 """Where a late message is among all of its kind: the very last one may not come in another run."""

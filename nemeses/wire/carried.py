@@ -37,7 +37,7 @@ class Asked:
         self._of: dict[Hashable, Carried] = {}
 
     def put(self, pair: Hashable, content: bytes) -> None:
-        """Remember what a request carries; see `chaoskit.contract.wire.Pairing`."""
+        """Remember what a request carries; see `chaoskit.contract.systems.wire.Pairing`."""
         if found := carried(content):
             self._of[pair] = found
             if len(self._of) > _REMEMBERED:  # of requests that have no answers

@@ -13,16 +13,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, parse_duration
-from chaoskit.contract.act import Act, Messages
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.exploring import Aim, Passed, Wishes
-from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.exploring import Aim, Passed, Wishes
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act, Messages
+from chaoskit.contract.hosts.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.power import Powered, optional
-from chaoskit.contract.system import System
-from chaoskit.contract.wire import Decoding, Tapped, Wire
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.system import System
+from chaoskit.contract.systems.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
 from nemeses.wire import aims, placing, rules
 from nemeses.wire.carried import Carried
@@ -152,7 +152,7 @@ class WireFault(Nemesis):
         return {Part.CONNECTIONS}
 
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: refuse what the system's protocol does not have."""
         check_names(_wire(system, options), parameters)
 
     def acts(self, parameters: WireParameters) -> Act:
@@ -175,7 +175,7 @@ class WireFault(Nemesis):
         )
 
     def precede(self, service: Powered, hosts: Sequence[ServiceHost]) -> None:
-        """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""
+        """See `chaoskit.contract.faults.nemesis.Preceding`: place the taps before there is a connection."""
         wire = service.power(Tapped).wire
         on_each(hosts, lambda host: placing.place(host, wire))
 
@@ -206,16 +206,16 @@ class WireFault(Nemesis):
         return Evidence("; ".join(sentences), _figures(strike, told))
 
     def names(self, system: Any, options: Any) -> Mapping[str, Sequence[str]]:
-        """See `chaoskit.contract.exploring.Exploring`."""
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         wire = _wire(system, options)
         return {rules.REQUEST: wire.messages, rules.RESPONSE: wire.answers or wire.messages}
 
     def counting(self, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """See `chaoskit.contract.exploring.Exploring`."""
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         return {"on": list(hosts), "message": rules.ANY, "then": rules.COUNT}
 
     def passed(self, figures: Mapping[str, Mapping[str, Any]]) -> Passed:
-        """See `chaoskit.contract.exploring.Exploring`."""
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         return {
             (host, direction, name): count
             for host, tally in figures.items()
@@ -224,11 +224,11 @@ class WireFault(Nemesis):
         }
 
     def aims(self, passed: Passed, hosts: Sequence[str], wishes: Wishes) -> Iterator[Aim]:
-        """See `chaoskit.contract.exploring.Exploring`."""
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         return aims.aims(passed, hosts, wishes)
 
     def keys(self, aim: Aim) -> Mapping[str, Any]:
-        """See `chaoskit.contract.exploring.Exploring`."""
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         if aim.then == rules.COUNT:
             raise BadInput(f"{rules.COUNT} does nothing; remove it")
         return {"on": list(aim.on), "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import system, workload
-from chaoskit.contract.system import Rooted
+from chaoskit.contract.systems.system import Rooted
 from chaoskit.report.support import support
 from chaoskit.testing.conformance import check_cluster
 from clusters.hosts.lab import LocalOptions, LocalProvider

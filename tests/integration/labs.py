@@ -7,7 +7,7 @@ from collections.abc import Collection
 from echo import SERVICE, EchoCluster
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.hosts.host import HostError, ServiceHost
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from clusters.hosts.ssh import LOG_FOLDER, SERVICE_FOLDER
 from nemeses.services import await_answers

@@ -15,7 +15,7 @@ from machine import settled, snapshot
 
 from chaoskit.base.journal import Journal
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import HostError, ServiceState
+from chaoskit.contract.hosts.host import HostError, ServiceState
 from chaoskit.run.heal import heal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from clusters.hosts.ssh import SERVICE_USER

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import unsynced
 
-from chaoskit.contract.host import DoubtfulCut, HostError
+from chaoskit.contract.hosts.host import DoubtfulCut, HostError
 from clusters.hosts import canary, power
 from clusters.hosts.lab import LocalLab
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.host import ServiceHost
 
 BUSY_S = 30
 """How long what surely comes may take: others may keep the machine busy."""

@@ -9,14 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from chaoskit.base import plugins
-from chaoskit.contract.client import LogClients
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Guarantees, Rule
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.operating import Leadership, Upgrade
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.guarantees.guarantee import Guarantees, Rule
+from chaoskit.contract.systems.operating import Leadership, Upgrade
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import PRODUCER, Task
 from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
 from clusters.kafka.system import System as Kafka
 from nemeses.process import Kill

@@ -14,8 +14,8 @@ import pytest
 from guaranteed import SECOND, effect
 from planned import RULES, plan_of, planned_effects
 
-from chaoskit.contract.guarantee import Effect, Rule
-from chaoskit.contract.mechanism import Choice
+from chaoskit.contract.guarantees.guarantee import Effect, Rule
+from chaoskit.contract.guarantees.mechanism import Choice
 
 IDLE = {
     "a pause of a bystander": effect("client-pause", "consumer-7", start_s=10, healed_s=12),

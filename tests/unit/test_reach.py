@@ -21,8 +21,8 @@ from reach import Reach, reach
 from shipped import variants
 
 from chaoskit.base import yaml
-from chaoskit.contract.guarantee import Rule
-from chaoskit.contract.mechanism import Mechanism
+from chaoskit.contract.guarantees.guarantee import Rule
+from chaoskit.contract.guarantees.mechanism import Mechanism
 
 _SAME = "as shown"
 

@@ -7,7 +7,7 @@ import pytest
 from planned import RULES, SYSTEMS, plan_of, planned_effects
 from shipped import variants
 
-from chaoskit.contract.guarantee import Allowance, Rule
+from chaoskit.contract.guarantees.guarantee import Allowance, Rule
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.scenario.plan import Plan
 

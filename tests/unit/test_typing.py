@@ -17,11 +17,14 @@ from typing import Any, get_args
 
 from typing_extensions import get_protocol_members
 
-from chaoskit.contract import attach, benchmark, digesting, exploring, nemesis, system, workload
-from chaoskit.contract.checker import Checker, Settling, Spanning
-from chaoskit.contract.host import HostProvider
-from chaoskit.contract.synthesizer import Synthesizer
-from chaoskit.contract.wire import Decoding
+from chaoskit.contract.checkers import digesting
+from chaoskit.contract.checkers.checker import Checker, Settling, Spanning
+from chaoskit.contract.checkers.synthesizer import Synthesizer
+from chaoskit.contract.faults import exploring, nemesis
+from chaoskit.contract.hosts.host import HostProvider
+from chaoskit.contract.systems import attach, benchmark, system
+from chaoskit.contract.systems.wire import Decoding
+from chaoskit.contract.workloads import workload
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "tests" / "typing" / "plugins.py"

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.client import Completed
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import MessageSize
 from chaoskit.load.producer import produce
 from chaoskit.load.reports import Reports
@@ -82,7 +82,7 @@ class _Ping(NamedTuple):
 
 
 class _Pinger:
-    """See `chaoskit.contract.client.Producer`: a send completes with its answer.
+    """See `chaoskit.contract.clients.client.Producer`: a send completes with its answer.
 
     Args:
         job: the producer's job.

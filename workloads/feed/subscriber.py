@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.feed import FeedClients, FeedSubscriber
-from chaoskit.contract.recorder import Recorder
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.feed import FeedClients, FeedSubscriber
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
 from chaoskit.model.message import Delivery

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.ledger import (
+from chaoskit.contract.clients.ledger import (
     Entry,
     LedgerClient,
     LedgerClients,
@@ -20,7 +20,7 @@ from chaoskit.contract.ledger import (
     NoSuchLedger,
     Unreadable,
 )
-from chaoskit.contract.workload import Job
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.model import payload
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import PRODUCER_SHIFT

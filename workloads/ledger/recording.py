@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.ledger import Entry
-from chaoskit.contract.recorder import Recorder
+from chaoskit.contract.clients.ledger import Entry
+from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.model.message import Delivery
 from chaoskit.model.observations.ledger import Confirmed, Ended
 from chaoskit.model.operation import SENDING

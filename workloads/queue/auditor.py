@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.queue import Publishing, QueueClients
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.clients.queue import Publishing, QueueClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.probes import Probes
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations.queue import Depth

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement
-from chaoskit.contract.queue import Arrival, QueueClients, QueueConsumer
-from chaoskit.contract.topic import DEAD
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Settlement
+from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
+from chaoskit.contract.workloads.topic import DEAD
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
-from chaoskit.contract.queue import QueueFeature
-from chaoskit.contract.topic import DEAD
+from chaoskit.contract.clients.queue import QueueFeature
+from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.load.options import LoadOptions, Rate
 from chaoskit.model.place import Place
 

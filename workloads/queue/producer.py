@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.client import Completed, Producer
-from chaoskit.contract.queue import Publisher, Publishing, QueueClients
-from chaoskit.contract.recorder import Recorder
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, Producer
+from chaoskit.contract.clients.queue import Publisher, Publishing, QueueClients
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.producer import produce
 from chaoskit.load.settings import settings_of
 from chaoskit.model import payload
@@ -55,7 +55,7 @@ class _Prioritised:
         self._next = 0
 
     def send(self, topic: str, partition: int, key: bytes | None, content: bytes, token: int) -> bool:
-        """See `chaoskit.contract.client.Producer`."""
+        """See `chaoskit.contract.clients.client.Producer`."""
         priority = self._next % self._levels
         if not self._publisher.publish(topic, content, token, priority):
             return False

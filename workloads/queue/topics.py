@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.recorder import Recorder
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.observations.queue import QueueSettings
 from workloads.queue.options import NOWHERE, QueueOptions
 

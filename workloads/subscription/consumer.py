@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Settlement, Subscriber, SubscribingClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
 from chaoskit.load.receiver import Poller
 from chaoskit.load.reports import Reports

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
 from chaoskit.load.sender import Sender

@@ -27,7 +27,7 @@ _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class WalRecorder:
-    """Records one client; see `chaoskit.contract.recorder.Recorder`.
+    """Records one client; see `chaoskit.contract.clients.recorder.Recorder`.
 
     Args:
         wal: the client's log.
@@ -95,7 +95,7 @@ class WalRecorder:
     def completed(
         self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
-        """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
+        """Record the completion of a send; see `chaoskit.contract.clients.client.Completed`."""
         now = time.monotonic_ns() if at_ns is None else at_ns
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)

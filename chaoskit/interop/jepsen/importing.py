@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.dataset import PartitionsWriter, write_operations
 from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.guarantee import FOREVER
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.guarantees.guarantee import FOREVER
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints
 from chaoskit.model.place import Place
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoskit.contract.guarantee import FOREVER
+from chaoskit.contract.guarantees.guarantee import FOREVER
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.links import Interruption
 from chaoskit.judge.explaining.record import NONE, Ints, Record

@@ -19,9 +19,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Copies, Elects, Required
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined

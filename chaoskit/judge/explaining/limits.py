@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from chaoskit.contract.act import PARTS_CONNECTIONS
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Limit, Measure
-from chaoskit.contract.traits import Group
-from chaoskit.contract.workload import CONSUMER
+from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Limit, Measure
+from chaoskit.contract.workloads.traits import Group
+from chaoskit.contract.workloads.workload import CONSUMER
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined

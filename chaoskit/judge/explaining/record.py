@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantee import FOREVER, Declared, Effect
-from chaoskit.contract.workload import PRODUCER
+from chaoskit.contract.guarantees.guarantee import FOREVER, Declared, Effect
+from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.reading.reader import History
 from chaoskit.model.message import PRODUCER_SHIFT

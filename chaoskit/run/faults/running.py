@@ -9,10 +9,10 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.event import FaultHealed, FaultProved
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike, is_dark
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Nemesis, Strike, is_dark
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.run.faults.boots import Boots

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
-from chaoskit.contract.nemesis import Nemesis, Strike
-from chaoskit.contract.part import Part
 from chaoskit.scenario.model import OF_KINDS_TOO, Choice, FaultSpec
 from chaoskit.testing.conformance.wants import Wants
 
@@ -34,7 +34,9 @@ def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strik
 
 
 def _check_declarations(found: Nemesis, wants: Wants) -> None:
-    wants.that(Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.nemesis.Nemesis")
+    wants.that(
+        Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.faults.nemesis.Nemesis"
+    )
     if not wants.attributes(found, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
         return
     wants.attributes(

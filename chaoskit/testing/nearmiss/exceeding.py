@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import About
-from chaoskit.contract.mechanism import Copies, Mechanism, Retry, Way
+from chaoskit.contract.checkers.anomaly import About
+from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Retry, Way
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.cases import places_of
 from chaoskit.judge.explaining.record import NONE, Ints, Record

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LEDGER
+from chaoskit.contract.workloads.datamodel import LEDGER
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.row import KINDS

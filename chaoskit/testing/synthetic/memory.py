@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.synthetic.folder import simulate
 from chaoskit.testing.synthetic.parameters import Parameters

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from chaoskit.contract.topic import DEAD
+from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.testing.synthetic.layout import ORIGIN_NS
 from chaoskit.testing.synthetic.parameters import Parameters

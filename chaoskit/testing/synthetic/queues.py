@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.model.audit import Audit, Drained
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.place import Place

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.model.audit import Audit
 from chaoskit.model.place import Place
 from chaoskit.model.tables import FAULTS

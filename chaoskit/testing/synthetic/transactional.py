@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.place import Place

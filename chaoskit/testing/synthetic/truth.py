@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.checkers.checker import FINDINGS
 
 TRUTH = pa.schema(
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Membership, PositionLost, Reached
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached
 from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import INFO, OK, Outcome
 from chaoskit.model.place import Place
@@ -16,7 +16,7 @@ from clusters.common.relay.process import Jvm
 
 
 class JavaConsumer:
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         jvm: the JVM of the client.

@@ -13,7 +13,7 @@ from rstream import OffsetType, schema
 from rstream.client import Client
 from rstream.schema import Broker
 
-from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached, Unreachable
 from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import FAIL, Outcome
 from chaoskit.model.place import Place
@@ -31,7 +31,7 @@ _CREDIT = 10
 
 
 class StreamConsumer:
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         addresses: addresses of the nodes.
@@ -86,7 +86,7 @@ class StreamConsumer:
 
 
 class StreamAuditor(StreamConsumer):
-    """See `chaoskit.contract.client.Auditor`."""
+    """See `chaoskit.contract.clients.client.Auditor`."""
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         first = self._chunk(topic, partition, OffsetType.FIRST, timeout_s)

@@ -16,7 +16,7 @@ from rstream.client import Client
 from rstream.exceptions import OffsetNotFound
 from rstream.schema import Broker, OffsetSpecification
 
-from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached, Unreachable
 from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import INFO, Outcome
 from chaoskit.model.place import Place
@@ -33,7 +33,7 @@ _ANSWER_S = 4
 
 
 class StreamMember(StreamConsumer):
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         addresses: addresses of the nodes.

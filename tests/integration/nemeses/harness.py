@@ -19,7 +19,7 @@ from frames import FramesCluster
 from trial import strike_of
 
 from chaoskit.base import plugins
-from chaoskit.contract.disk import DataDisk
+from chaoskit.contract.hosts.disk import DataDisk
 from clusters.hosts.ssh import SshHost
 from nemeses import holding
 

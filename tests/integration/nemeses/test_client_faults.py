@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from trial import BUSY_S, fault, sooner_or_later, strike_of
 
-from chaoskit.contract.nemesis import NemesisError
-from chaoskit.contract.workload import Task
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.workloads.workload import Task
 from chaoskit.run.client import Client, Worker
 from nemeses import clients as faults_of_clients
 from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientPause

@@ -11,8 +11,8 @@ from echo import SERVICE, EchoCluster
 from killing import DEAD_MAN_S, start_harness
 from trial import strike_of
 
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from nemeses import holding
 from nemeses.network.partition import Partition
 

@@ -9,8 +9,8 @@ from echo import SERVICE, EchoCluster
 from scratch import Make, listing, synced
 from trial import fault, strike_of
 
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceState
 from nemeses.disk.corruption import BitFlip, Truncate, _Changed
 from nemeses.disk.images import DiskWipe, Snapshot, TimeTravel
 from nemeses.disk.power import PowerCut

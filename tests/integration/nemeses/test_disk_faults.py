@@ -14,7 +14,7 @@ from scratch import Make, listing, synced
 from trial import fault, sooner_or_later, strike_of
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
 from clusters.hosts.disk.layout import THROTTLE
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.disk import program, slow

@@ -12,8 +12,8 @@ from echo import EchoCluster
 from pydantic import ValidationError
 from trial import fault, sooner_or_later, strike_of
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost
 from nemeses.network.packets import (
     DelayParameters,
     LossParameters,

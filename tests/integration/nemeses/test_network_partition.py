@@ -11,8 +11,8 @@ from echo import PORT, EchoCluster
 from pydantic import ValidationError
 from trial import fault, sooner_or_later, strike_of
 
-from chaoskit.contract.host import PowerSwitch, Result, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import PowerSwitch, Result, ServiceHost
 from clusters.hosts.ssh import SshHost
 from nemeses.network.partition import Partition, PartitionParameters
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from trial import fault, strike_of
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.model.place import Place
 from nemeses.process import Kill, Pause, Restart, RollingRestart
 from nemeses.services import await_answers

@@ -11,8 +11,8 @@ import pytest
 from echo import PORT, SERVICE, EchoCluster
 from trial import BUSY_S, fault, strike_of
 
-from chaoskit.contract.host import ResourceLimits, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ResourceLimits, ServiceHost
 from clusters.hosts.limits import try_limits
 from nemeses.resources import CpuStarve, FileExhaustion, MemoryPressure
 

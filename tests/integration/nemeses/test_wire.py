@@ -15,8 +15,8 @@ from trial import fault as network_fault
 from trial import strike_of
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.network.connections import ResetConnections
 from nemeses.network.packets import PacketDelay

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
+from chaoskit.contract.clients.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
 from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway

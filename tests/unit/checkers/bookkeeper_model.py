@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import LEDGER
+from chaoskit.contract.workloads.datamodel import LEDGER
 from chaoskit.model.audit import Bounds
 
 Steps = Generator[None, None, None]

@@ -15,8 +15,8 @@ from hypothesis import event
 from hypothesis import strategies as st
 
 from chaoskit.base.columns import Flags
-from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.judge.checking import found_in
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.judge.findings.checking import found_in
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.transaction.cycles import CYCLES

@@ -7,7 +7,7 @@ from typing import Any
 from gallery_log import MS
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations.feed import (
     DEADLINE,

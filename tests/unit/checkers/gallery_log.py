@@ -7,7 +7,7 @@ from typing import Any
 
 from story import Story, assigned, committed, received, sent, subscribed
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.model.audit import Bounds
 
 P, Q = "t/0", "t/1"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Part, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
 from chaoskit.model.audit import Audit
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS

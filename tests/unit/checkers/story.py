@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.contract.datamodel import LOG, DataModel
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
 from chaoskit.contract.installed import anomalies
-from chaoskit.judge.checking import found_in
+from chaoskit.contract.workloads.datamodel import LOG, DataModel
+from chaoskit.judge.findings.checking import found_in
 from chaoskit.model.audit import Audit
 from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS

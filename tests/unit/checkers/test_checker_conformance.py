@@ -9,9 +9,9 @@ import pytest
 from gallery import FEEDS, GALLERY, QUEUES
 
 from chaoskit.base import plugins
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Checker, Part
-from chaoskit.contract.datamodel import LOG, QUEUE
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE
 from chaoskit.testing.conformance import check_checker
 from checkers.log.logs import LogChecker
 

@@ -8,7 +8,7 @@ import pytest
 from feed_story import Feed
 from gallery_log import MS
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 
 
 def silent(promise: str = "at-least-once", **more: Any) -> Feed:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from story import Row, Story, assigned, committed, received, sent
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 
 P = "t/0"
 

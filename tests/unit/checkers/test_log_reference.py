@@ -12,7 +12,7 @@ from notation import History, Row, Step, check, history, poll, send
 from reference import CASES, Reference, sort_key
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import FINDINGS, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, Setting
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.tables import MESSAGES, OPERATIONS

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from story import Story, received, sent, sought
 
-from chaoskit.judge.checking import controlling, found_in
+from chaoskit.judge.findings.checking import controlling, found_in
 from chaoskit.model.audit import Bounds
 from chaoskit.model.tables import OPERATIONS
 

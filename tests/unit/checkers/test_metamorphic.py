@@ -28,7 +28,7 @@ from chaoskit.base import durable
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.compacting import dataset
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import find
+from chaoskit.judge.findings.checking import find
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.synthetic.memory import Generated

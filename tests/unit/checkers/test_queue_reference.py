@@ -12,7 +12,7 @@ from reference_queue import MS, Row
 from reference_queues import CASES, findings
 from story import Story, received, sent
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.queue.queues import QueueChecker
 

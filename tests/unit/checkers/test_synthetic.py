@@ -21,8 +21,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import command
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.reading.reader import History, read_messages, read_observations
-from chaoskit.judge.checking import found_in
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.findings.checking import found_in
+from chaoskit.judge.subject.subject import read_subject
 from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, QUEUE_SETTINGS
 from chaoskit.testing.synthetic.injection import CAUSES
 from chaoskit.testing.synthetic.memory import Generated, generate

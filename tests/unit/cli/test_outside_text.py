@@ -14,8 +14,8 @@ from chaoskit.base import installing
 from chaoskit.cli import doctor
 from chaoskit.cli.console import progress_console, wide_console
 from chaoskit.cli.progress import LiveProgress
-from chaoskit.contract.capability import Capability
 from chaoskit.contract.event import LoadTick
+from chaoskit.contract.hosts.capability import Capability
 from chaoskit.model.progress import Progress
 from clusters.hosts import capabilities
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.client import PositionLost, ProducerFenced
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.clients.client import PositionLost, ProducerFenced
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
 from clusters.common.relay import frames, process

@@ -11,15 +11,15 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import sequence, uint8
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.mechanism import Limit, Measure
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.mechanism import Limit, Measure
+from chaoskit.contract.workloads.traits import Paced
 from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
-from clusters.cyclonedds.guarantees import RULES
+from clusters.cyclonedds.guarantees.promise import promise
+from clusters.cyclonedds.guarantees.rules import RULES
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
-from clusters.cyclonedds.promise import promise
 from clusters.cyclonedds.settings import CycloneOptions
 from clusters.cyclonedds.system import System
 

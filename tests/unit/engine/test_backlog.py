@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.event import PhaseBegun
-from chaoskit.contract.traits import Backlog
+from chaoskit.contract.workloads.traits import Backlog
 from chaoskit.model.progress import Progress
 from chaoskit.run.backlog import Backlogging
 

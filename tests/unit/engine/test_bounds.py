@@ -11,10 +11,10 @@ from samples import SLOW, content, plan, verdict
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.judge.bounds import compare
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, decide
-from chaoskit.judge.verdict_file import BoundTold, read_verdict
+from chaoskit.judge.verdict.bounds import compare
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID, decide
+from chaoskit.judge.verdict.verdict_file import BoundTold, read_verdict
 from chaoskit.report.comparison_table import comparison_rows
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary

@@ -12,10 +12,10 @@ from samples import plan
 from stage import MS, Stage
 
 from chaoskit.contract.event import FaultHealed, FaultProved
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.node import Node
+from chaoskit.contract.hosts.host import ServiceState
+from chaoskit.contract.systems.node import Node
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.effects import effects
+from chaoskit.judge.explaining.effects import effects
 from chaoskit.model.place import Place
 from chaoskit.scenario.timeline import PlannedFault
 from nemeses.process import Kill

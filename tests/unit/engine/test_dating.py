@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.judge.dating import dated
+from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
+from chaoskit.judge.findings.dating import dated
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
 

@@ -13,7 +13,7 @@ import pytest
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.explored_messages import _verdict as told_of
 from chaoskit.contract.event import Event, FaultHealed
-from chaoskit.contract.exploring import Aim, Wishes
+from chaoskit.contract.faults.exploring import Aim, Wishes
 from chaoskit.run.deployment import Ground
 from chaoskit.run.eventlog import EventLog
 from chaoskit.scenario.plan import Plan, read_plan

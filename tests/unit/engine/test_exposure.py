@@ -13,12 +13,12 @@ from recorded import MS, recorded
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE
-from chaoskit.contract.recorded_disk import NEVER, Stored
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.hosts.recorded_disk import NEVER, Stored
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Paced
 from chaoskit.history.format.origin import read_origin, read_run_id
-from chaoskit.judge.exposure import measure_exposure, recorded_exposure
+from chaoskit.judge.exposure.measuring import measure_exposure, recorded_exposure
 from chaoskit.model.outcome import FAIL, OK
 
 Disk = Mapping[int, tuple[int, int | None]]

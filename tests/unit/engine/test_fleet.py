@@ -13,8 +13,8 @@ import pytest
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin

@@ -14,13 +14,13 @@ from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.base.store import write_json
-from chaoskit.contract.datamodel import LOG, PUBSUB
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import NO_TIME, WalWriter
-from chaoskit.judge.timing import Load, load_of
+from chaoskit.judge.timing.timing import Load, load_of
 from chaoskit.model.outcome import FAIL, INFO, OK
 
 

@@ -13,11 +13,11 @@ from samples import plan
 from stage import Stage
 
 from chaoskit.contract.event import Event, FaultFailed, FaultHealed
-from chaoskit.contract.evidence import Evidence
-from chaoskit.contract.host import ServiceState
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike
+from chaoskit.contract.faults.part import EVERYTHING
+from chaoskit.contract.hosts.host import ServiceState
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Nemesis, Strike
-from chaoskit.contract.part import EVERYTHING
 from chaoskit.run.faults.occupancy import Claim
 
 KILL = {"inject": "kill", "on": "n2"}

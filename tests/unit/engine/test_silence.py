@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.judge.silence import silences
+from chaoskit.judge.timing.silence import silences
 from chaoskit.model.outcome import OK
 
 UNIT = 10_000_000

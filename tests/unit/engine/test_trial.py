@@ -13,7 +13,7 @@ import pytest
 from samples import plan
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.installation import Revival
+from chaoskit.contract.systems.installation import Revival
 from chaoskit.model.progress import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.faults.due import Due

@@ -14,9 +14,9 @@ from samples import plan
 from stage import Stage
 
 from chaoskit.contract.event import FaultDropped
-from chaoskit.contract.host import HostError, Result
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.hosts.host import HostError, Result
 from chaoskit.contract.power import P, PowerMissing
+from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.fault import Fault
 from chaoskit.model.place import Place

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.digesting.live import begin, digests, portions, require_history, take
 from chaoskit.history.format.models import write_topics
@@ -17,8 +17,8 @@ from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.digested import Digested
-from chaoskit.judge.timing import Load, Timing
+from chaoskit.judge.digested.messages import Digested
+from chaoskit.judge.timing.timing import Load, Timing
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import NO_POSITION
 from chaoskit.model.operation import AUDITOR

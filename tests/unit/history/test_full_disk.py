@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.models import write_topics

@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import Placed, ServiceError
+from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, Standing, compact_placements
 from chaoskit.model.place import Place
 from chaoskit.run.survey import Survey

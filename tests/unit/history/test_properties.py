@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin

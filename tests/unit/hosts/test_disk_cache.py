@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.disk import SECTOR, CutMode, DiskSettings, OnCut
+from chaoskit.contract.hosts.disk import SECTOR, CutMode, DiskSettings, OnCut
 from clusters.hosts.disk.cache import WriteCache
 from clusters.hosts.disk.crash import count_operations, crash_state, make_crash_image, operation_at, read_operations
 from clusters.hosts.disk.device import Device

@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
-from chaoskit.contract.disk import ProgrammableDisk
+from chaoskit.contract.hosts.disk import ProgrammableDisk
 from clusters.hosts.disk import options as disk_options
 from clusters.hosts.disk.options import check_disk
 from clusters.hosts.lab import LocalOptions, LocalProvider

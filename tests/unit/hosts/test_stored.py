@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.recorded_disk import NEVER, Stored
+from chaoskit.contract.hosts.recorded_disk import NEVER, Stored
 from chaoskit.model import payload
 from clusters.hosts.disk import finds
 from clusters.hosts.disk.layout import BASE, END, LOG

@@ -13,18 +13,19 @@ from guaranteed import effect, table
 from kazoo.exceptions import NoNodeError
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.disk import DATA
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import Result, ServiceState
-from chaoskit.contract.operating import Upgrade
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.disk import DATA
+from chaoskit.contract.hosts.host import Result, ServiceState
+from chaoskit.contract.systems.operating import Upgrade
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.common import maven
-from clusters.kafka import artifacts, ensemble
-from clusters.kafka.ensemble import Ensemble
-from clusters.kafka.nodes import Nodes
+from clusters.kafka import artifacts
+from clusters.kafka.deploy import ensemble
+from clusters.kafka.deploy.ensemble import Ensemble
+from clusters.kafka.deploy.nodes import Nodes
 from clusters.kafka.settings import KafkaOptions, broker_count, nodes, server_properties, zookeepers
 from clusters.kafka.system import System
 from clusters.zookeeper import probe

@@ -10,15 +10,15 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.mechanism import Limit
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.mechanism import Limit
+from chaoskit.contract.workloads.traits import Paced
 from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.mosquitto.client import own_broker
 from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
-from clusters.mosquitto.guarantees import RULES
+from clusters.mosquitto.guarantees.rules import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of
 from clusters.mosquitto.settings import Bridge, MosquittoOptions, in_effect, mosquitto_conf

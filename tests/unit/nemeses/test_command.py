@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.node import Node
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.systems.node import Node
 from nemeses.command import CommandOptions, UserCommand
 
 _NODES = [Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.exploring import Exploring
+from chaoskit.contract.faults.exploring import Exploring
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from nemeses.wire.aims import figures_of
 from nemeses.wire.rules import ANY, COUNT, REQUEST, RESPONSE, Rule, Rules
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
 from nemeses.wire import fault, placing
 from nemeses.wire.fault import WireFault, WireParameters
 

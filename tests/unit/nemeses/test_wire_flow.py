@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.wire import Header, SizePrefixed
+from chaoskit.contract.systems.wire import Header, SizePrefixed
 from chaoskit.model.payload import build
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
 from nemeses.wire.carried import Asked

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin

@@ -9,12 +9,12 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
-from chaoskit.contract.guarantee import Allowance, Declared, Effect
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Resend, Resends, Subscription
+from chaoskit.contract.guarantees.guarantee import Allowance, Declared, Effect
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Resend, Resends, Subscription
 from checkers.log.logs import LogChecker
 from checkers.subscription.groups import GroupChecker
-from clusters.pulsar.guarantees import RULES
+from clusters.pulsar.guarantees.rules import RULES
 from clusters.pulsar.settings import PulsarOptions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base import store
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.models import write_topics

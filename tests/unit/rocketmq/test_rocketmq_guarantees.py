@@ -8,11 +8,11 @@ from typing import Any
 import guaranteed
 import pytest
 
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Queueing
-from clusters.rocketmq.guarantees import RULES
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Queueing
+from clusters.rocketmq.guarantees.rules import RULES
 from clusters.rocketmq.settings import Mode, RocketOptions
 
 SECOND = 10**9

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.message import Delivery
 from clusters.common.relay import queue_consumer
-from clusters.rocketmq import admin
+from clusters.rocketmq.clients.popped import Invisible
+from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.pop.consumer import RocketQueueConsumer
-from clusters.rocketmq.popped import Invisible
 
 LEFT, TAKEN = 18.0, 100.0
 

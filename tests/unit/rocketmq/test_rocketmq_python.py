@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.model.outcome import FAIL, INFO, OK
-from clusters.rocketmq.popped import Invisible
+from clusters.rocketmq.clients.popped import Invisible
+from clusters.rocketmq.clients.queues import real_topic
 from clusters.rocketmq.python import consumer as consuming
 from clusters.rocketmq.python import library as module
 from clusters.rocketmq.python import publisher as publishing
 from clusters.rocketmq.python.client import check_python_clients
 from clusters.rocketmq.python.consumer import PythonQueueConsumer
 from clusters.rocketmq.python.publisher import PythonPublisher
-from clusters.rocketmq.queues import real_topic
 from clusters.rocketmq.settings import RocketOptions
 
 

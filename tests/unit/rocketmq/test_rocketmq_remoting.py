@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.rocketmq import admin
+from chaoskit.contract.systems.service import ServiceError
+from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.remoting import Refused, ask
 
 

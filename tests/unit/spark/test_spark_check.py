@@ -19,16 +19,16 @@ from pyspark import cloudpickle
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.contract.installed import checkers
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
-from chaoskit.judge import checking
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.findings import checking
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
 from spark_analysis import check
 from spark_analysis.runs import open_run
 from spark_analysis.session import run_tasks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog, Standing
@@ -16,8 +16,8 @@ from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.audit import Audit, Bounds, Drained
 from chaoskit.model.message import NO_POSITION
 from chaoskit.model.observations.row import KINDS

@@ -15,20 +15,22 @@ from runs import StoryRun
 
 from chaoskit.base.store import VERDICT
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.contract.datamodel import LOG
-from chaoskit.judge import checking, fault_rows, judging
-from chaoskit.judge.guard import LOG as TRACEBACKS
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.subject import Subject
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Part
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.judge.faults import rows as fault_rows
+from chaoskit.judge.findings import checking
+from chaoskit.judge.findings.guard import LOG as TRACEBACKS
+from chaoskit.judge.subject.subject import Subject
+from chaoskit.judge.verdict import judging
+from chaoskit.judge.verdict.judging import check_run
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "10s"}
 LOST = 16
 
 BROKEN = """
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.workloads.datamodel import LOG
 
 class Odd:
     anomalies = (Anomaly("odd", "an odd message", (LOG,)),)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from runs import StoryRun, found, needed
 
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.audit import Bounds
 
 ONLY_IN_HISTORIES = {"order-violation", "offset-conflict", "sequence-jump", "elsewhere"}

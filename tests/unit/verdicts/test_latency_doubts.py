@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from runs import StoryRun, needed
 
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
 
 LOAD = {"kind": "log", "producers": 2, "consumers": 1, "rate": 1, "duration": "300s"}
 GROUPED = {**LOAD, "consumption": "group", "consumers": 2}

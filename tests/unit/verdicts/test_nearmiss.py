@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from runs import StoryRun, found, kill_of_the_leader
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.mechanism import Choice, Copies
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.guarantees.mechanism import Choice, Copies
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from chaoskit.judge.explaining import attribution
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story

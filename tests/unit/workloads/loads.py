@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.datamodel import LEDGER, LOG
 from chaoskit.contract.power import P, held
-from chaoskit.contract.workload import Job, Task
+from chaoskit.contract.workloads.datamodel import LEDGER, LOG
+from chaoskit.contract.workloads.workload import Job, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin

@@ -10,9 +10,9 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
 from chaoskit.model import payload
 from chaoskit.model.audit import Drained

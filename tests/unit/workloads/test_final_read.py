@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Gap, PositionLost
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.workload import Task
+from chaoskit.contract.clients.client import Gap, PositionLost
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.workload import Task
 from chaoskit.load import auditor
 from chaoskit.model import payload
 from chaoskit.model.audit import Bounds

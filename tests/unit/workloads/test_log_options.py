@@ -8,11 +8,11 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Backlog, Group, Paced
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Backlog, Group, Paced
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Workload
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload
 from workloads.log.options import LogOptions

@@ -9,8 +9,8 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
 from chaoskit.model import payload
 from chaoskit.model.message import NO_POSITION, Delivery

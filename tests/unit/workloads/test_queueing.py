@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.queue import Arrival, Change, Death, Publishing, QueueFeature
-from chaoskit.contract.traits import Queueing
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.clients.queue import Arrival, Change, Death, Publishing, QueueFeature
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.traits import Queueing
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
 from chaoskit.model import payload
 from chaoskit.model.audit import Drained

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, Row, rows_of
 
-from chaoskit.contract.workload import CONSUMER, Task
+from chaoskit.contract.workloads.workload import CONSUMER, Task
 from chaoskit.model import payload
 from chaoskit.model.message import Delivery
 from workloads.log.options import LogOptions

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from loads import Load, Powers
 
-from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.workload import PRODUCER, Job, Task
+from chaoskit.contract.clients.client import ProducerFenced
+from chaoskit.contract.workloads.workload import PRODUCER, Job, Task
 from chaoskit.load.settings import settings_of
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.outcome import FAIL, INFO, OK, Outcome

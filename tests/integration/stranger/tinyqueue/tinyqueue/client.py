@@ -68,7 +68,7 @@ class QueueClients(Protocol):
 
 
 class Clients:
-    """See `chaoskit.contract.system.System.clients`."""
+    """See `chaoskit.contract.systems.system.System.clients`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._address = settings["address"]
