@@ -27,7 +27,7 @@ def survey(runs: Sequence[Run], tell: Callable[[str], None]) -> dict[int, Outcom
     return outcomes
 
 
-def findings_of(run: Run, _: Outcome) -> pa.Table:
+def findings_of(run: Run, outcome: Outcome) -> pa.Table:
     """Return the findings of a run that is to be judged."""
     assert run.subject is not None
-    return find(run.history, run.subject.bound_ns, run.timing.load, run.subject.imposed)
+    return find(run.history, run.subject.bound_ns, run.timing.load, run.subject.imposed, outcome.guard)

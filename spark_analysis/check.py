@@ -7,6 +7,7 @@ old ones. A job that is killed leaves all runs unchanged.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, cast
@@ -23,6 +24,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
 from chaoskit.judge.counting import WAITS
 from chaoskit.judge.counts import summed
+from chaoskit.judge.guard import Guard, Raised
 from chaoskit.judge.verdict import Verdict
 from spark_analysis.outcome import Outcome, judge, why_unjudged
 from spark_analysis.runs import Run
@@ -60,7 +62,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
     def operations() -> pa.Table:
         return concluding(History.open(run.folder).operations, run.settings or ())
 
-    return settle_and_conclude(outcome.checked, sent, operations)
+    return settle_and_conclude(outcome.checked, sent, operations, outcome.guard)
 
 
 def check(spark: SparkSession, run: Run) -> Verdict:
@@ -81,7 +83,7 @@ def _outcome(rows: pa.Table) -> Outcome:
     if errors.num_rows:
         return Outcome(error=errors["content"][0].as_py().decode())
     waits = pa.concat_tables([WAITS.empty_table(), *_contents(rows, "waits")])
-    return Outcome(summed(_contents(rows, "counts")), waits, _checked(rows))
+    return Outcome(summed(_contents(rows, "counts")), waits, _checked(rows), guard=Guard(_raised(rows)))
 
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:
@@ -102,6 +104,11 @@ def _checked(rows: pa.Table) -> list[list[Checked]]:
         ]
         for place in places
     ]
+
+
+def _raised(rows: pa.Table) -> list[Raised]:
+    contents = rows.filter(pc.equal(rows["kind"], "raised"))["content"].to_pylist()
+    return [Raised(**{**row, "anomalies": tuple(row["anomalies"])}) for row in map(json.loads, contents)]
 
 
 def _contents(rows: pa.Table, kind: str) -> list[pa.Table]:

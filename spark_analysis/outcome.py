@@ -17,6 +17,7 @@ from chaoskit.judge import judging
 from chaoskit.judge.checking import Checked
 from chaoskit.judge.counting import WAITS
 from chaoskit.judge.counts import COUNTS
+from chaoskit.judge.guard import Guard
 from chaoskit.judge.metrics import figures
 from chaoskit.judge.missing import require_messages
 from chaoskit.judge.verdict import Verdict
@@ -32,19 +33,21 @@ class Outcome:
         waits: WAITS.
         checked: for each partition, the findings of each checker.
         error: why the run could not be read.
+        guard: what checkers raised.
     """
 
     counts: pa.Table = field(default_factory=COUNTS.empty_table)
     waits: pa.Table = field(default_factory=WAITS.empty_table)
     checked: list[list[Checked]] = field(default_factory=list)
     error: str | None = None
+    guard: Guard = field(default_factory=Guard)
 
 
 def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
     """Judge a run by its findings; write the findings and verdict.json, like `chaoskit check`."""
     assert run.subject is not None
     load = figures(outcome.counts, outcome.waits, run.timing, run.folder / "latency")
-    return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load)
+    return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load, outcome.guard)
 
 
 def why_unjudged(run: Run, outcome: Outcome) -> str | None:

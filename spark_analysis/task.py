@@ -6,8 +6,9 @@ Runs in Python workers; the rows of the history never enter the JVM.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from chaoskit.history.reading.reader import (
 )
 from chaoskit.judge.checking import check_partition, controlling
 from chaoskit.judge.counting import Operations
+from chaoskit.judge.guard import Guard
 from chaoskit.judge.measuring import operations_counted, partition_measured
 from spark_analysis.units import Task, Unit
 
@@ -44,7 +46,8 @@ RESULTS = pa.schema(
 )
 RESULTS_DDL = "run long, place string, kind string, checker int, content binary"
 """Rows that tasks yield. `place` sorts like the partitions. If `kind` is `findings`, `extract`, `counts`, `waits`
-or `sent`, `content` is a table in Arrow IPC format; if it is `error`, text. `checker` is the number of the checker."""
+or `sent`, `content` is a table in Arrow IPC format; if it is `raised`,
+JSON of a `Raised`; if it is `error`, text. `checker` is the number of the checker."""
 
 _PIECE_ROWS = 250_000
 _COUNTED = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
@@ -120,10 +123,13 @@ def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
     yield from _table(unit, "waits", -1, waits)
     if unit.setting is None:
         return
-    for index, checked in enumerate(check_partition(Part(unit.setting, messages, operations, observations))):
+    guard = Guard()
+    for index, checked in enumerate(check_partition(Part(unit.setting, messages, operations, observations), guard)):
         yield from _table(unit, "findings", index, checked.findings)
         if checked.extract is not None:
             yield from _table(unit, "extract", index, checked.extract)
+    for raised in guard.raised:
+        yield _row(unit.run, _place(unit.partition), "raised", -1, json.dumps(asdict(raised)).encode())
 
 
 def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
@@ -167,12 +173,16 @@ def _ops_of(partitions: Sequence[Partition]) -> Ints:
 
 
 def _table(unit: Unit, kind: str, checker: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
-    place = f"{unit.partition.topic}\0{unit.partition.partition:010d}" if unit.partition else ""
+    place = _place(unit.partition) if unit.partition else ""
     for first in range(0, max(table.num_rows, 1), _PIECE_ROWS):
         piece, sink = table.slice(first, _PIECE_ROWS), io.BytesIO()
         with pa.ipc.new_stream(sink, piece.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
             writer.write_table(piece)
         yield _row(unit.run, place, kind, checker, sink.getvalue())
+
+
+def _place(partition: Partition) -> str:
+    return f"{partition.topic}\0{partition.partition:010d}"
 
 
 def _row(run: int, place: str, kind: str, checker: int, content: bytes) -> pa.RecordBatch:

@@ -75,7 +75,8 @@ class Attaching(Protocol):
         attached_roles: the roles that can be found in an attached cluster.
     """
 
-    attached_roles: Collection[str]
+    @property
+    def attached_roles(self) -> Collection[str]: ...
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
         """Reject settings, and a declared load, that cannot work, without connecting.

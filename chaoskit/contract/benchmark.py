@@ -49,7 +49,8 @@ class Benchmarked(Protocol):
         driver_class: the driver's `driverClass`, without its package.
     """
 
-    driver_class: str
+    @property
+    def driver_class(self) -> str: ...
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """Translate a driver's file, for the system's own (Java) client or for that of Python programs.

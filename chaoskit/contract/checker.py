@@ -147,8 +147,10 @@ class Checker(Protocol):
         models: the topic models that it handles; it is not called for others.
     """
 
-    anomalies: tuple[Anomaly, ...]
-    models: Collection[DataModel]
+    @property
+    def anomalies(self) -> tuple[Anomaly, ...]: ...
+    @property
+    def models(self) -> Collection[DataModel]: ...
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings, with schema `FINDINGS`."""

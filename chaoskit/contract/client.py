@@ -79,7 +79,8 @@ class Bursting(Producer, DeliveryReports, Protocol):
         tells_positions: whether positions are true, as they are not without acknowledgements.
     """
 
-    tells_positions: bool
+    @property
+    def tells_positions(self) -> bool: ...
 
 
 class ProducerFenced(ChaoskitError):
@@ -143,11 +144,28 @@ class SequencedProducer(Producer, Protocol):
 
 
 class Consumer(Protocol):
-    """Receives messages of assigned partitions or of a group."""
+    """Receives messages of assigned partitions. It may join a group (`GroupConsumer`), or pause (`Pausing`)."""
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Read these partitions from the beginning."""
         ...
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        """Return deliveries in order of arrival, lost positions, and an error to record, if any."""
+        ...
+
+    def seek_to_beginning(self, topic: str, partition: int) -> None:
+        """Continue from the first position that still exists in the system."""
+        ...
+
+    def close(self) -> None:
+        """Leave the group and disconnect."""
+        ...
+
+
+@runtime_checkable
+class GroupConsumer(Consumer, Protocol):
+    """Optional power of a consumer: join a group, which assigns the partitions, and commit its positions."""
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         """Join the group; each rebalance is reported to `membership`."""
@@ -162,20 +180,13 @@ class Consumer(Protocol):
         """Commit these positions and wait for the result; return the outcome code and the error."""
         ...
 
-    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        """Return deliveries in order of arrival, lost positions, and an error to record, if any."""
-        ...
 
-    def seek_to_beginning(self, topic: str, partition: int) -> None:
-        """Continue from the first position that still exists in the system."""
-        ...
+@runtime_checkable
+class Pausing(Protocol):
+    """Optional power of a consumer: receive nothing for a while."""
 
     def hold(self, *, paused: bool) -> None:
         """Have `poll` return nothing, or go on after that; a member of a group remains one."""
-        ...
-
-    def close(self) -> None:
-        """Leave the group and disconnect."""
         ...
 
 

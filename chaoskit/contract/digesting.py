@@ -39,4 +39,5 @@ class Digesting(Protocol):
         fates: one of its anomalies for each fate.
     """
 
-    fates: Mapping[Fate, Anomaly]
+    @property
+    def fates(self) -> Mapping[Fate, Anomaly]: ...

@@ -109,8 +109,10 @@ class DataDisk(Powered, Protocol):
         path: its mount point on the host.
     """
 
-    name: str
-    path: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
 
 
 @runtime_checkable

@@ -18,8 +18,10 @@ class Driver(Protocol):
         folder: folder there that holds what clients of this run record.
     """
 
-    name: str
-    folder: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder(self) -> str: ...
 
     def spawn(self, name: str, argv: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         """Run a module of chaoskit there; return the process here that its standard input and output belong to.

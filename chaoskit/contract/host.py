@@ -80,10 +80,14 @@ class Host(Powered, Protocol):
         disks: all its data disks, by name.
     """
 
-    name: str
-    address: str
-    address6: str
-    data_dir: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def address6(self) -> str: ...
+    @property
+    def data_dir(self) -> str: ...
 
     @property
     def disks(self) -> Mapping[str, DataDisk]: ...
@@ -149,7 +153,8 @@ class PowerSwitch(Protocol):
         boots: how often the host has booted; what was only in its memory is gone when this changes.
     """
 
-    boots: int
+    @property
+    def boots(self) -> int: ...
 
     def power_cut(self) -> None:
         """Cut network, disk and processes; everything that was not fsynced is lost."""
@@ -264,7 +269,8 @@ class Equipped(Protocol):
 class Lab(Protocol):
     """The hosts of one run."""
 
-    hosts: Sequence[ServiceHost]
+    @property
+    def hosts(self) -> Sequence[ServiceHost]: ...
 
     def access(self) -> list[str]:
         """Return the command that opens a shell, for each host."""
@@ -282,7 +288,8 @@ class Lab(Protocol):
 class HostProvider(Protocol):
     """Creates hosts (entry point group `chaoskit.hosts`)."""
 
-    options: type[BaseModel]
+    @property
+    def options(self) -> type[BaseModel]: ...
 
     def host_powers(self, options: Any) -> tuple[type, ...]:
         """Return the powers that hosts have with these options."""

@@ -35,7 +35,8 @@ class Installation(Protocol):
         hosts: the hosts that the system runs on.
     """
 
-    hosts: Sequence[ServiceHost]
+    @property
+    def hosts(self) -> Sequence[ServiceHost]: ...
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         """Return whether the system on this host answers a request in its own protocol."""

@@ -43,8 +43,10 @@ class LedgerWriter(Protocol):
         failed: whether an add failed; all later ones fail, too.
     """
 
-    ledger: int
-    failed: bool
+    @property
+    def ledger(self) -> int: ...
+    @property
+    def failed(self) -> bool: ...
 
     def add(self, payload: bytes, token: int) -> None:
         """Enqueue one entry."""
@@ -104,7 +106,8 @@ class LedgerClient(Protocol):
         first: ledgers with lower ids existed before the trial began.
     """
 
-    first: int
+    @property
+    def first(self) -> int: ...
 
     def create(self, completed: Completed) -> LedgerWriter:
         """Create a ledger.

@@ -67,7 +67,8 @@ class ClientProcess(Protocol):
         pid: process id of the current, or else the last, incarnation.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     @property
     def pid(self) -> int: ...

@@ -28,4 +28,5 @@ class Nodes(Protocol):
         nodes: its nodes.
     """
 
-    nodes: Sequence[Node]
+    @property
+    def nodes(self) -> Sequence[Node]: ...

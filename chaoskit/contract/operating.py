@@ -93,7 +93,8 @@ class Migration(Protocol):
         rounds: names of the rounds, in order.
     """
 
-    rounds: Sequence[str]
+    @property
+    def rounds(self) -> Sequence[str]: ...
 
     def begin_round(self, name: str) -> None:
         """Prepare a round: start what hosts need that are restarted in it."""

@@ -20,12 +20,14 @@ class Owned(Protocol):
     Scripts are for a shell on the host, as root.
 
     Attributes:
-        id: id of its node in the system; empty if it is not known.
+        id: id of its node in the system; empty until it is known, and then set by `chaoskit.contract.attach`.
         services: names of the services.
     """
 
     id: str
-    services: tuple[str, ...]
+
+    @property
+    def services(self) -> tuple[str, ...]: ...
 
     def start_script(self, name: str) -> str:
         """Return the script that has the supervisor start a service; it does nothing if it runs."""

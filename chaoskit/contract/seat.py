@@ -18,7 +18,8 @@ class Seating(Protocol):
         boots: how often the host has booted; a client of an earlier boot is dead.
     """
 
-    boots: int
+    @property
+    def boots(self) -> int: ...
 
     def seat(self, argv: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start a process on the host, with pipes to its standard input and output.

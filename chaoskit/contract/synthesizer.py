@@ -13,8 +13,9 @@ Progress = Callable[[int, int], None]
 class Synthesizer(Protocol):
     """Generates histories (entry point group `chaoskit.synthesizers`)."""
 
-    causes: Mapping[str, str]
-    """The causes that it can inject, each with a description and the resulting anomalies."""
+    @property
+    def causes(self) -> Mapping[str, str]:
+        """The causes that it can inject, each with a description and the resulting anomalies."""
 
     def parameters(self, given: dict[str, Any]) -> Any:
         """Validate parameters.

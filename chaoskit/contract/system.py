@@ -61,7 +61,8 @@ class Apart(Protocol):
         for_runs: full names of these modules. The system imports them at their first use; see `chaoskit.base.later`.
     """
 
-    for_runs: Collection[str]
+    @property
+    def for_runs(self) -> Collection[str]: ...
 
 
 @runtime_checkable
@@ -82,8 +83,10 @@ class Typed(Protocol):
         unreplicated: those of which there is one copy only.
     """
 
-    types: Mapping[DataModel, Sequence[str]]
-    unreplicated: Collection[str]
+    @property
+    def types(self) -> Mapping[DataModel, Sequence[str]]: ...
+    @property
+    def unreplicated(self) -> Collection[str]: ...
 
 
 def typed(system: System, topic: Topic) -> Topic:
@@ -103,8 +106,10 @@ class Queues(Protocol):
         exchanges: the system's own ways of routing messages to queues.
     """
 
-    queue_features: Collection[QueueFeature]
-    exchanges: Collection[str]
+    @property
+    def queue_features(self) -> Collection[QueueFeature]: ...
+    @property
+    def exchanges(self) -> Collection[str]: ...
 
 
 @runtime_checkable
@@ -143,10 +148,14 @@ class System(Protocol):
         guarantees: its guarantees.
     """
 
-    options: type[BaseModel]
-    roles: tuple[str, ...]
-    models: Collection[DataModel]
-    guarantees: Guarantees
+    @property
+    def options(self) -> type[BaseModel]: ...
+    @property
+    def roles(self) -> tuple[str, ...]: ...
+    @property
+    def models(self) -> Collection[DataModel]: ...
+    @property
+    def guarantees(self) -> Guarantees: ...
 
     def service_powers(self, options: Any) -> tuple[type, ...]:
         """Return the powers that clusters have with these options."""

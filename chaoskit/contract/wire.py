@@ -38,7 +38,8 @@ class Decoder(Protocol):
         head: so many bytes of a message are enough for each of its methods.
     """
 
-    head: int
+    @property
+    def head(self) -> int: ...
 
     def length(self, begin: bytes) -> int | None:
         """Return the length in bytes of the message that begins with these bytes; None if they are too few to tell.
@@ -183,4 +184,5 @@ class Tapped(Protocol):
         wire: its protocol.
     """
 
-    wire: Wire
+    @property
+    def wire(self) -> Wire: ...

@@ -115,8 +115,10 @@ class Workload(Protocol):
         client_powers: powers that the system's clients must have.
     """
 
-    options: type[BaseModel]
-    client_powers: tuple[type, ...]
+    @property
+    def options(self) -> type[BaseModel]: ...
+    @property
+    def client_powers(self) -> tuple[type, ...]: ...
 
     def topics(self, options: Any, brokers: int) -> list[Topic]:
         """Return the topics to create before the start, for this number of brokers, under the workload's own names."""
@@ -159,4 +161,5 @@ class Measuring(Protocol):
             the time of the load is what the system could do.
     """
 
-    measures: Literal["round trips", "throughput"]
+    @property
+    def measures(self) -> Literal["round trips", "throughput"]: ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -24,6 +25,7 @@ from chaoskit.history.format.schema import ASKING, CARRYING
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
+from chaoskit.judge.guard import Guard, Strict
 from chaoskit.judge.models import model_of
 from chaoskit.judge.proved import committed, proved
 from chaoskit.judge.timing import Load
@@ -40,6 +42,9 @@ class Checked:
     findings: pa.Table
     extract: pa.Table | None
 
+
+_NOTHING = Checked(FINDINGS.empty_table(), None)
+_STRICT = Strict()
 
 Imposed = Mapping[str, tuple[tuple[str, int], ...]]
 
@@ -83,9 +88,21 @@ def settings(
 
 
 def find(
-    history: History, bound_ns: int, load: Load | None = None, imposed: Imposed = MappingProxyType({})
+    history: History,
+    bound_ns: int,
+    load: Load | None = None,
+    imposed: Imposed = MappingProxyType({}),
+    guard: Guard = _STRICT,
 ) -> pa.Table:
-    """Return the findings of all checkers over all partitions (schema `FINDINGS`); for the arguments see `settings`."""
+    """Return the findings of all checkers over all partitions (schema `FINDINGS`).
+
+    Args:
+        history: the history of the run.
+        bound_ns: see `settings`.
+        load: see `settings`.
+        imposed: see `settings`.
+        guard: keeps what a checker raises; without one it is raised here.
+    """
     keep_freed_memory()
     operations = history.operations
     control = controlling(operations)
@@ -93,12 +110,12 @@ def find(
     for setting, partition in zip(known, history.partitions, strict=True):
         messages, observations = read_messages(partition), read_observations(partition)
         needed = relevant((messages, observations), operations, control)
-        checked.append(check_partition(Part(setting, messages, needed, observations)))
+        checked.append(check_partition(Part(setting, messages, needed, observations), guard))
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         return [checker.sent_here(read_messages(partition), values) for partition in history.partitions]
 
-    return settle_and_conclude(checked, sent, lambda: concluding(operations, known))
+    return settle_and_conclude(checked, sent, lambda: concluding(operations, known), guard)
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
@@ -138,11 +155,30 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
     return operations if 2 * np.count_nonzero(chosen) > chosen.size else operations.filter(pa.array(chosen))
 
 
-def check_partition(part: Part) -> list[Checked]:
-    """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
+def check_partition(part: Part, guard: Guard = _STRICT) -> list[Checked]:
+    """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model.
+
+    Args:
+        part: the partition.
+        guard: see `find`.
+    """
     part = replace(part, operations=committed(part.operations, part.setting.proved))
-    checked = [_check(checker, part) for checker in checkers()]
+    where = f"{part.setting.topic}/{part.setting.partition}"
+    checked = [
+        guard.run(partial(_check, checker, part), _NOTHING, name_of(checker), anomalies=names_of(checker), where=where)
+        for checker in checkers()
+    ]
     return [Checked(dated(part, each.findings), each.extract) for each in checked]
+
+
+def name_of(checker: Checker) -> str:
+    """Return a checker as the subject of a sentence."""
+    return f"the checker {type(checker).__module__}.{type(checker).__qualname__}"
+
+
+def names_of(checker: Checker) -> list[str]:
+    """Return the names of the anomalies that a checker detects."""
+    return [anomaly.name for anomaly in checker.anomalies]
 
 
 def concluding(operations: pa.Table, known: Sequence[Setting]) -> pa.Table:
@@ -170,12 +206,15 @@ def _widened(operations: pa.Table, error_ns: int) -> pa.Table:
 
 def _check(checker: Checker, part: Part) -> Checked:
     if part.setting.model not in checker.models:
-        return Checked(FINDINGS.empty_table(), None)
-    return Checked(certain(part, checker.check), checker.extract(part) if isinstance(checker, Spanning) else None)
+        return _NOTHING
+    findings = pa.concat_tables([FINDINGS.empty_table(), certain(part, checker.check)])
+    if undeclared := sorted(set(pc.unique(findings["anomaly"]).to_pylist()) - set(names_of(checker))):
+        raise ValueError(f"it returns findings of {', '.join(undeclared)}, which its `anomalies` do not declare")
+    return Checked(findings, checker.extract(part) if isinstance(checker, Spanning) else None)
 
 
 def settle_and_conclude(
-    checked: Sequence[Sequence[Checked]], sent: Sent, operations: Callable[[], pa.Table]
+    checked: Sequence[Sequence[Checked]], sent: Sent, operations: Callable[[], pa.Table], guard: Guard = _STRICT
 ) -> pa.Table:
     """Return all findings, given those of each partition.
 
@@ -183,11 +222,14 @@ def settle_and_conclude(
         checked: for each partition, the findings of each checker.
         sent: looks up the senders of some values in all partitions.
         operations: returns all operations of the run; called only if a checker needs them.
+        guard: see `find`.
     """
-    tables = [
-        _conclude(checker, [each[index] for each in checked], sent, operations)
-        for index, checker in enumerate(checkers())
-    ]
+    tables = []
+    for index, checker in enumerate(checkers()):
+        of_partitions = [each[index] for each in checked]
+        conclude = partial(_conclude, checker, of_partitions, sent, operations)
+        found = _joined(of_partitions)
+        tables.append(guard.run(conclude, found, name_of(checker), anomalies=names_of(checker)))
     return pa.concat_tables([FINDINGS.empty_table(), *tables]).unify_dictionaries().combine_chunks()
 
 
@@ -206,10 +248,14 @@ def found_by(checker: Checker, parts: Sequence[Part]) -> pa.Table:
 
 
 def _conclude(checker: Checker, checked: Sequence[Checked], sent: Sent, operations: Callable[[], pa.Table]) -> pa.Table:
-    findings = pa.concat_tables([FINDINGS.empty_table(), *(each.findings for each in checked)])
+    findings = _joined(checked)
     if isinstance(checker, Settling) and len(values := checker.open_values(findings)):
         findings = checker.settle(findings, pa.concat_tables(sent(checker, values)))
     extracts = [each.extract for each in checked if each.extract is not None and each.extract.num_rows]
     if isinstance(checker, Spanning) and extracts:
         findings = pa.concat_tables([findings, checker.conclude(pa.concat_tables(extracts), operations())])
     return findings
+
+
+def _joined(checked: Sequence[Checked]) -> pa.Table:
+    return pa.concat_tables([FINDINGS.empty_table(), *(each.findings for each in checked)])

@@ -13,10 +13,14 @@ from chaoskit.judge.at_stake import at_stake
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.effects import effects
 from chaoskit.judge.explaining.attribution import Explained
+from chaoskit.judge.guard import Guard
 from chaoskit.judge.in_flight import open_under
 from chaoskit.judge.machine import Second, late_ms
-from chaoskit.judge.readers import readers_of
+from chaoskit.judge.readers import Readers, readers_of
 from chaoskit.judge.subject import Subject
+
+_READERS = "the look at consumers"
+_STAKES = "the measurement of what was at stake"
 
 
 def fault_rows(  # noqa: PLR0917 - what there is of a run
@@ -27,6 +31,7 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     explained: Explained,
     load: Mapping[str, Any],
     took: Mapping[int, int],
+    guard: Guard,
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json.
 
@@ -38,9 +43,11 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
         explained: what explains the findings.
         load: the result of `chaoskit.judge.metrics.figures`.
         took: of how many findings each fault is a cause.
+        guard: keeps what raises.
     """
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
-    read = readers_of(history, load["end_ns"]) if recorded else ()
+    no_readers: list[Readers] = []
+    read = guard.run(lambda: readers_of(history, load["end_ns"]), no_readers, _READERS) if recorded else no_readers
     of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
     late_starts = subject.late_starts(recorded)
@@ -49,9 +56,15 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     stakes: Mapping[int, int] = {}
     opened: Mapping[int, Mapping[str, int]] = {}
     if not digested(history.folder):
-        stakes = at_stake(history, subject, placements, took)
-        opened = open_under(history, read, subject.plan.declared) if subject.plan else {}
-    consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
+        stakes = guard.run(lambda: at_stake(history, subject, placements, took), {}, _STAKES)
+        declared = subject.plan.declared if subject.plan else None
+        opened = guard.run(lambda: open_under(history, read, declared) if declared else {}, {}, _STAKES)
+    nobody_can_tell: list[tuple[dict[str, Any] | None, list[str]]] = [(None, [])] * len(recorded)
+    consequent = guard.run(
+        lambda: consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late),
+        nobody_can_tell,
+        "the measurement of consequences",
+    )
     for fault, times, (changed, doubts), its_late in zip(
         recorded, load["availability"]["by_fault"], consequent, late, strict=True
     ):

@@ -20,6 +20,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.traits import Group, Routed
 from chaoskit.history.compacting.drivers import apart_ns
@@ -36,10 +37,11 @@ from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested
-from chaoskit.judge.explaining.attribution import Cause, Explained
+from chaoskit.judge.explaining.attribution import Cause, Explained, undecided
 from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.fault_rows import fault_rows
 from chaoskit.judge.final_read import final_read
+from chaoskit.judge.guard import LOG, Guard
 from chaoskit.judge.headline import missing_of
 from chaoskit.judge.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.in_flight import nothing_open
@@ -85,11 +87,12 @@ def check_run(folder: Path) -> Verdict:
     if digested(folder):
         return _check_digested(folder, subject, history, faults)
     timing = Timing(load_of(folder), faults)
-    findings = find(history, subject.bound_ns, timing.load, subject.imposed)
+    guard = Guard()
+    findings = find(history, subject.bound_ns, timing.load, subject.imposed, guard)
     counts, waits = measure(history, timing)
     if not subject.imported:
         require_messages(history, counts)
-    return judge(folder, subject, history, findings, figures(counts, waits, timing, folder / "latency"))
+    return judge(folder, subject, history, findings, figures(counts, waits, timing, folder / "latency"), guard)
 
 
 def _check_digested(folder: Path, subject: Subject, history: History, faults: tuple[FaultTimes, ...]) -> Verdict:
@@ -107,7 +110,7 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     unlooked = found.unlooked(timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns)
     subject = replace(subject, liveness=_with_problems(subject.liveness, (*told.doubts, *unlooked)))
     several = Several(told.count, lambda judged: found.expanded(judged, told), digest)
-    return judge(folder, subject, history, sure, load, several)
+    return judge(folder, subject, history, sure, load, Guard(), several)
 
 
 def _with_problems(liveness: Mapping[str, Any], doubts: Sequence[str]) -> dict[str, Any]:
@@ -120,6 +123,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     history: History,
     findings: pa.Table,
     load: Mapping[str, Any],
+    guard: Guard,
     several: Several | None = None,
 ) -> Verdict:
     """Turn the findings of a run into its verdict, and write both into its folder.
@@ -130,19 +134,26 @@ def judge(  # noqa: PLR0917 - what there is of a run
         history: the history of the run.
         findings: the findings of all checkers.
         load: the result of `chaoskit.judge.metrics.figures`.
+        guard: what checkers raised; what is left to do is guarded by it, too.
         several: for how many messages each row stands; None: one.
     """
     crashed = subject.liveness.get("crashed", [])
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
     findings = with_crashes(findings, crashed)
     messages = None if several is None else np.append(several.messages, np.ones(len(crashed), np.int64))
-    explained = subject.explain(findings, history, placements, messages, several.digest if several else None)
+    digest = several.digest if several else None
+    explained = guard.run(
+        lambda: subject.explain(findings, history, placements, messages, digest),
+        undecided(findings, f"the rules could not be applied ({LOG})"),
+        "a rule",
+    )
     counts = _counted(explained.findings, messages)
     if several is not None:
         explained = replace(explained, findings=several.expanded(explained.findings))
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
-    verdict = _verdict(subject, folder, history, placements, explained, load, counts)
+    verdict = _verdict(subject, folder, history, placements, explained, load, counts, guard)
+    guard.write(folder)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     seal(folder, JUDGED)
     return verdict
@@ -156,21 +167,19 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     explained: Explained,
     load: Mapping[str, Any],
     counts: Mapping[str, int],
+    guard: Guard,
 ) -> Verdict:
-    liveness, anomalies = subject.liveness, _anomalies(subject, history, explained, counts)
+    liveness, anomalies = subject.liveness, _anomalies(subject, history, explained, counts, guard.unjudged())
     seconds = seconds_of(folder)
-    faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, _explained_by(anomalies)))
+    took = _explained_by(anomalies)
+    faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, took, guard))
+    unexposed: dict[str, Any] = {}
+    exposure = guard.run(lambda: recorded_exposure(folder, subject), unexposed, "the measurement of exposure")
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = final_read(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    problems = (
-        *_problems(subject, folder, history, load),
-        *after_the_load(faults, load["end_ns"] / 1e6),
-        *other_incidents(history.recorded_faults, subject.late_starts(history.recorded_faults)),
-        *nothing_at_stake(faults),
-        *nothing_open(faults, subject.plan.declared if subject.plan else None, subject.expect),
-    )
+    problems = (*guard.doubts(), *_problems(subject, folder, history, load, faults))
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
@@ -203,19 +212,25 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         rates=load["rates"],
         availability=availability,
         latency=_with_uncertainty(load["latency"], history),
-        exposure=recorded_exposure(folder, subject),
+        exposure=exposure,
         tolerated=tuple(tolerated(subject.plan)) if subject.plan and faults else (),
         problems=problems,
     )
 
 
-def _anomalies(subject: Subject, history: History, explained: Explained, counts: Mapping[str, int]) -> dict[str, Found]:
-    """Return what was found of every anomaly that was found or expected."""
+def _anomalies(
+    subject: Subject,
+    history: History,
+    explained: Explained,
+    counts: Mapping[str, int],
+    unjudged: Mapping[str, str],
+) -> dict[str, Found]:
+    """Return what was found of every anomaly that was found or expected, or that could not be judged."""
     promises = subject.promises()
     if subject.origin == JEPSEN:
         promises = allowed_of_jepsen(explained.findings, history)
     return {
-        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0))
+        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0), unjudged)
         for name in installed.anomalies()
         if name in counts or name in subject.expect
     }
@@ -230,15 +245,22 @@ def _explained_by(anomalies: Mapping[str, Found]) -> dict[int, int]:
     return counts
 
 
-def _problems(subject: Subject, folder: Path, history: History, load: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what makes a run prove too little, besides its faults and its final read."""
+def _problems(
+    subject: Subject, folder: Path, history: History, load: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """Return what makes a run prove too little, besides its final read, and faults without an effect."""
+    declared = subject.plan.declared if subject.plan else None
     return (
         *not_made(load),
         *subject.settings_in_doubt,
         *subject.liveness.get("problems", ()),
         *unguarded(history),
-        *not_replayed(history, subject.plan.declared if subject.plan else None),
+        *not_replayed(history, declared),
         *doubts_of_record(folder, subject, history),
+        *after_the_load(faults, load["end_ns"] / 1e6),
+        *other_incidents(history.recorded_faults, subject.late_starts(history.recorded_faults)),
+        *nothing_at_stake(faults),
+        *nothing_open(faults, declared, subject.expect),
     )
 
 
@@ -267,7 +289,13 @@ def _commonest_error(operations: pa.Table) -> str:
 
 
 def _found(  # noqa: PLR0917 - see `judge`
-    name: str, subject: Subject, history: History, explained: Explained, promise: Allowance | None, count: int
+    name: str,
+    subject: Subject,
+    history: History,
+    explained: Explained,
+    promise: Allowance | None,
+    count: int,
+    unjudged: Mapping[str, str],
 ) -> Found:
     """Return what was found of one anomaly; `promise` is why it must not occur."""
     findings = explained.findings
@@ -292,9 +320,16 @@ def _found(  # noqa: PLR0917 - see `judge`
         tuple(examples(rows, history.operations, subject.describe)),
         told,
         doubt,
-        unrecorded(anomaly, history) if not count and name in subject.expect else "",
+        _not_looked_for(anomaly, history, unjudged) if not count and name in subject.expect else "",
         *missing_of(name, rows, history.operations),
     )
+
+
+def _not_looked_for(anomaly: Anomaly, history: History, unjudged: Mapping[str, str]) -> str:
+    """Return why nothing of an anomaly can have been found; empty if it could."""
+    if anomaly.name in unjudged:
+        return f"{unjudged[anomaly.name]} raised an exception"
+    return unrecorded(anomaly, history)
 
 
 def _told(causes: Sequence[tuple[Cause | None, int]], rows: pa.Table, history: History) -> tuple[dict[str, Any], ...]:

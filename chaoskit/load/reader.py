@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Consumer, PositionLost
+from chaoskit.contract.client import Consumer, GroupConsumer, Pausing, PositionLost
+from chaoskit.contract.power import held
 from chaoskit.contract.recording import Recorder
 from chaoskit.contract.vocabulary import OK, Place
 from chaoskit.load.receiver import NOBODY, Poller
@@ -29,6 +30,10 @@ class Reader(Poller[Consumer]):
         self._generation: int | None = None
         self._paused = False
 
+    @property
+    def _member(self) -> GroupConsumer:
+        return held(GroupConsumer, [self.source], "its consumer")
+
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Read these partitions, by the workload's names, from the beginning."""
         places = [(self.recorder.in_system(topic), partition) for topic, partition in partitions]
@@ -40,7 +45,7 @@ class Reader(Poller[Consumer]):
     def subscribe(self, topics: Sequence[str]) -> None:
         """Join the group that reads these topics, by the workload's names; every new assignment is recorded."""
         with self.recorder.operation("subscribe"):
-            self.source.subscribe([self.recorder.in_system(topic) for topic in topics], self)
+            self._member.subscribe([self.recorder.in_system(topic) for topic in topics], self)
 
     def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
         """Record a new assignment; see `chaoskit.contract.client.Membership`."""
@@ -56,13 +61,13 @@ class Reader(Poller[Consumer]):
 
     def commit(self) -> None:
         """Commit the group's positions after the received messages."""
-        reached = self.source.reached()
+        reached = self._member.reached()
         if not reached:
             return
         op = self.recorder.invoke("commit")
         for topic, partition, position in reached:
             self._observe(op, "committed", topic, partition, position)
-        self.recorder.complete(op, *self.source.commit(reached))
+        self.recorder.complete(op, *self._member.commit(reached))
 
     def go_on(self, lost: PositionLost) -> None:
         """Seek to the beginning of a partition whose position was lost."""
@@ -78,7 +83,7 @@ class Reader(Poller[Consumer]):
             return
         self._paused = paused
         with self.recorder.operation("pause" if paused else "unpause"):
-            self.source.hold(paused=paused)
+            held(Pausing, [self.source], "its consumer").hold(paused=paused)
 
     def _observe(self, op: int, kind: str, topic: str, partition: int, position: int | None) -> None:
         self.recorder.observed(op, kind, topic, partition, name=self._group, value=self._generation, position=position)

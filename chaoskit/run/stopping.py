@@ -7,7 +7,7 @@ import time
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.history.recording.recorder import Progress
-from chaoskit.run.stall import Stall
+from chaoskit.run.faults.stall import Stall
 from chaoskit.scenario.stopping import StopWhen
 
 _COMMAND_S = 30

@@ -30,18 +30,18 @@ from chaoskit.history.format.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.client import Client
-from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
+from chaoskit.run.faults.conductor import Conductor
+from chaoskit.run.faults.due import Held
+from chaoskit.run.faults.triggering import Triggers
 from chaoskit.run.fleet import Fleet
 from chaoskit.run.groups import ClientGroup, await_probes
-from chaoskit.run.held import Held
 from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
-from chaoskit.run.triggering import Triggers
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -191,9 +191,9 @@ class Trial:
             conductor.heal_now()
         self._watcher.on(PhaseBegun("heal"))
         conductor.join()
-        if full := conductor.full or fleet.full():
+        if full := conductor.course.full or fleet.full():
             raise full
-        self._problems += conductor.missed + conductor.doubts
+        self._problems += conductor.missed + conductor.course.doubts
         liveness = self._recover(fleet, producers, consumers)
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
@@ -202,7 +202,7 @@ class Trial:
         self.restored = (
             liveness["recovered"]
             and ("group" not in liveness or _serves(liveness["group"]))
-            and conductor.all_healed
+            and conductor.course.all_healed
             and all(map(_restores, self._plan.faults))
             and not self._interrupted.is_set()
         )
@@ -252,18 +252,20 @@ class Trial:
             When it was due, or when it had to end before; and for how long it was held open for faults that were due.
         """
         due_ns = start_ns + self._plan.scenario.workload.duration
-        held = Held(conductor.due, self._watcher)
+        held = Held(conductor.course.due, self._watcher)
         with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
             while held.goes_on(due_ns + backlog.lasted_ns()) and not self._interrupted.wait(_TICK_S):
                 elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
                 progress = fleet.progress()
-                self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values()), fleet.latency()))
+                self._watcher.on(
+                    LoadTick(elapsed_s, progress, tuple(conductor.course.active.values()), fleet.latency())
+                )
                 if why := stopping.reason(progress):
                     self._problems.append(f"stopped early: {why}")
                     self._watcher.on(Problem(f"stopping: {why}; healing faults"))
                     conductor.heal_now()
                     break
-                if conductor.full or fleet.full():
+                if conductor.course.full or fleet.full():
                     self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
                     break
                 if failures := fleet.failures():

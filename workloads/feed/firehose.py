@@ -6,6 +6,8 @@ messages under way decides who waits: with fewer, publishers wait for the system
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from chaoskit.load.options import MessageSize, Rate
@@ -25,4 +27,4 @@ class FirehoseWorkload(FeedWorkload):
     """Entry point `firehose` of `chaoskit.workloads`."""
 
     options: type[FeedOptions] = FirehoseOptions
-    measures = "throughput"
+    measures: Literal["throughput"] = "throughput"

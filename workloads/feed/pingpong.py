@@ -54,7 +54,7 @@ class PingPongWorkload(FeedWorkload):
     """Entry point `ping-pong` of `chaoskit.workloads`."""
 
     options: type[FeedOptions] = PingPongOptions
-    measures = "round trips"
+    measures: Literal["round trips"] = "round trips"
 
     def side_topics(self, options: FeedOptions) -> list[Topic]:
         return [*super().side_topics(options), Topic(_PONG, PUBSUB)]

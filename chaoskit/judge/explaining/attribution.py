@@ -7,8 +7,9 @@ finding is a doubt.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,12 @@ class Explained:
 def unexplained(findings: pa.Table) -> Explained:
     """Return findings of a history of which nothing was declared."""
     return Explained(_judged(findings, pa.nulls(findings.num_rows, pa.string()), pa.nulls(findings.num_rows)), {})
+
+
+def undecided(findings: pa.Table, why: str) -> Explained:
+    """Return findings of which nothing is explained or excluded; `why` is what hinders it."""
+    counts = Counter(findings["anomaly"].to_pylist())
+    return replace(unexplained(findings), open={name: (count, why) for name, count in counts.items()})
 
 
 class Attribution:

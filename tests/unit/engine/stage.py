@@ -16,7 +16,7 @@ from chaoskit.base.store import TIMELINE
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.event import Event, FaultFailed, FaultProved
 from chaoskit.history.compacting.faults import compact_faults
-from chaoskit.run.conductor import Conductor
+from chaoskit.run.faults.conductor import Conductor
 from chaoskit.scenario.timeline import PlannedFault
 
 MS = 1_000_000
@@ -75,6 +75,6 @@ class Stage:
         content: dict[str, Any] = yaml.load((self.folder / TIMELINE).read_text())
         return content
 
-    def _in_turn(self, index: int, fault: PlannedFault, load_start_ns: int) -> None:
-        self.wait(lambda: not index or self.has_begun(index - 1))
-        self._perform(index, fault, load_start_ns)
+    def _in_turn(self, number: int, planned: PlannedFault) -> None:
+        self.wait(lambda: not number or self.has_begun(number - 1))
+        self._perform(number, planned)

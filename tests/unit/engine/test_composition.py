@@ -104,7 +104,7 @@ def test_a_fault_with_a_limit_waits_until_the_one_before_is_healed(tmp_path: Any
 
     assert second["start_ns"] >= first["healed_ns"]
     assert second["effective_ns"] is not None
-    assert stage.conductor.problems == []
+    assert stage.conductor.course.problems == []
 
 
 def test_a_fault_with_a_limit_waits_for_its_own_host(tmp_path: Any) -> None:
@@ -146,11 +146,11 @@ def test_a_fault_is_due_until_it_has_taken_effect(tmp_path: Any) -> None:
     stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", **kill}, {"at": "1ms", **kill}])
 
     stage.begin()
-    stage.wait(lambda: stage.conductor.due.kinds == ("kill",))
+    stage.wait(lambda: stage.conductor.course.due.kinds == ("kill",))
     stage.conductor.load_is_over()
     stage.end()
 
-    assert stage.conductor.due.kinds == ()
+    assert stage.conductor.course.due.kinds == ()
 
 
 def test_a_dropped_fault_that_repeats_a_recorded_one_is_missed(tmp_path: Any) -> None:

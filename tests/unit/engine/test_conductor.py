@@ -36,10 +36,10 @@ def test_a_fault_takes_effect_and_is_healed(tmp_path: Path) -> None:
     assert fault["evidence"] == "no process of the system is running on n2, and it does not answer; answering again: n2"
     assert json.loads(fault["parameters"]) == {"on": ["n2"], "for_ns": 20 * MS}
     assert [host.signals for host in stage.cluster.hosts] == [[], ["KILL"], []]
-    assert stage.conductor.problems == []
-    assert stage.conductor.active == {}
+    assert stage.conductor.course.problems == []
+    assert stage.conductor.course.active == {}
     assert [type(event) for event in stage.events] == [FaultProved, FaultHealed]
-    assert stage.conductor.all_healed
+    assert stage.conductor.course.all_healed
 
 
 def test_the_targets_are_the_hosts_that_were_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_
     assert fault["effective_ns"] is None
     assert fault["healed_ns"] is not None
     assert fault["evidence"] == "no effect: n2 still answers; answering again: n2"
-    assert stage.conductor.problems == ["kill: no effect: n2 still answers"]
+    assert stage.conductor.course.problems == ["kill: no effect: n2 still answers"]
     assert stage.cluster.hosts[1].seen == ServiceState.RUNNING
     assert [effect.targets for effect in effects([Fault.read(fault)])] == [("n2",)], (
         "what was not proved may have been done"
@@ -75,7 +75,7 @@ def test_a_nemesis_that_breaks_is_recorded_and_its_host_is_free_again(tmp_path: 
 
     assert broken["effective_ns"] is None
     assert "no effect: " in broken["evidence"]
-    assert "the cable is out" in stage.conductor.problems[0]
+    assert "the cable is out" in stage.conductor.course.problems[0]
     assert after["effective_ns"] is not None
 
 
@@ -87,15 +87,15 @@ def test_a_fault_that_cannot_be_healed_is_recorded_as_such(tmp_path: Path) -> No
 
     assert fault["effective_ns"] is not None
     assert fault["healed_ns"] is None
-    assert "the cable is out" in stage.conductor.problems[0]
-    assert stage.conductor.active == {}
-    assert not stage.conductor.all_healed
+    assert "the cable is out" in stage.conductor.course.problems[0]
+    assert stage.conductor.course.active == {}
+    assert not stage.conductor.course.all_healed
 
 
 def test_a_fault_holds_no_longer_once_all_must_be_healed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "10s"}), _kill(at="19s", on="n3")])
     stage.begin()
-    assert list(stage.conductor.active.values()) == ["kill on n2"]
+    assert list(stage.conductor.course.active.values()) == ["kill on n2"]
 
     stage.conductor.heal_now()
     (fault,) = stage.end()
@@ -122,7 +122,7 @@ def test_a_fault_that_has_no_free_host_has_no_effect(tmp_path: Path) -> None:
     assert first["healed_ns"] is not None
     assert (second["targets"], second["effective_ns"]) == ([], None)
     assert second["evidence"] == "no effect: already under a fault: n2 (by kill (fault 0), sharing processes)"
-    assert stage.conductor.problems == [f"kill: {second['evidence']}"]
+    assert stage.conductor.course.problems == [f"kill: {second['evidence']}"]
 
 
 def test_a_host_that_was_healed_may_be_hit_again(tmp_path: Path) -> None:

@@ -40,5 +40,5 @@ def test_a_cut_that_had_little_to_lose_is_no_failure_and_a_doubt_with_its_time(t
 
     assert fault["healed_ns"] > fault["effective_ns"] > 1000 * MS
     assert "n2: refused all writes" in fault["evidence"]
-    assert (stage.conductor.problems, stage.conductor.all_healed) == ([], True)
-    assert stage.conductor.doubts == ["power-cut: somebody synced at 12.3 s: little was left"]
+    assert (stage.conductor.course.problems, stage.conductor.course.all_healed) == ([], True)
+    assert stage.conductor.course.doubts == ["power-cut: somebody synced at 12.3 s: little was left"]

@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.event import LoadHeld
-from chaoskit.run.held import Due, Held
+from chaoskit.run.faults.due import Due, Held
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from chaoskit.contract.host import ServiceState
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.part import EVERYTHING
-from chaoskit.run.occupancy import Claim, claim_of
+from chaoskit.run.faults.occupancy import Claim
 
 KILL = {"inject": "kill", "on": "n2"}
 CUT = {"inject": "power-cut", "on": "n2"}
@@ -54,8 +54,8 @@ def test_both_are_proved_and_healed_on_their_own(tmp_path: Path, order: tuple[st
 
     assert around["effective_ns"] < inside["effective_ns"] < inside["healed_ns"] < around["heal_ns"]
     assert around["healed_ns"] is not None
-    assert stage.conductor.problems == []
-    assert stage.conductor.all_healed
+    assert stage.conductor.course.problems == []
+    assert stage.conductor.course.all_healed
 
 
 def test_a_fault_that_declares_a_part_keeps_others_off_it(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -
     assert "does not run while kill (fault 0) holds" in cut["evidence"]
     assert cut["evidence"].endswith("once no fault held: answering again: n2")
     assert n2.seen is ServiceState.RUNNING
-    assert stage.conductor.all_healed
+    assert stage.conductor.course.all_healed
 
 
 def test_a_healing_waits_until_its_host_has_power(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_healing_waits_until_its_host_has_power(tmp_path: Path) -> None:
 
     assert kill["healed_ns"] > cut["heal_ns"]
     assert "n2 had no power; went on after the boot" in kill["evidence"]
-    assert stage.conductor.problems == []
-    assert stage.conductor.all_healed
+    assert stage.conductor.course.problems == []
+    assert stage.conductor.course.all_healed
 
 
 def test_two_faults_that_cannot_be_healed_do_not_wait_for_each_other(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_two_faults_that_cannot_be_healed_do_not_wait_for_each_other(tmp_path: P
     faults = _run(stage, lambda: stage.has_begun(1))
 
     assert [fault["healed_ns"] for fault in faults] == [None, None]
-    assert not stage.conductor.all_healed
+    assert not stage.conductor.course.all_healed
 
 
 class _Forgetful(PaperHost):
@@ -132,7 +132,7 @@ def test_what_a_boot_removes_is_told_and_made_again(tmp_path: Path) -> None:
     assert "lost when n2 booted" in command["evidence"]
     assert "made again" in command["evidence"]
     assert command["healed_ns"] is not None
-    assert stage.conductor.problems == []
+    assert stage.conductor.course.problems == []
 
 
 def test_a_host_without_power_takes_no_other_fault(tmp_path: Path) -> None:
@@ -187,11 +187,11 @@ class _Silent(Nemesis):
 
 def _claim(kind: str, index: int = 0, **parameters: Any) -> Claim:
     found = nemesis(kind)
-    return claim_of(index, kind, found, found.parameters.model_validate(parameters))
+    return Claim.of(index, kind, found, found.parameters.model_validate(parameters))
 
 
 def test_a_kind_that_declares_nothing_occupies_everything() -> None:
-    silent = claim_of(0, "silent", _Silent(), _Silent.parameters())
+    silent = Claim.of(0, "silent", _Silent(), _Silent.parameters())
 
     assert silent.parts == EVERYTHING
     assert all(silent.shared(_claim(kind)) for kind in ("kill", "partition", "disk-full", "power-cut"))

@@ -16,8 +16,8 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.installation import Revival
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.backlog import Backlogging
+from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes
-from chaoskit.run.held import Due
 from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.trial import Trial
 
@@ -53,7 +53,7 @@ def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
     fleet: Any = SimpleNamespace(progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None)
-    conductor: Any = SimpleNamespace(active={}, full=None, due=Due())
+    conductor: Any = SimpleNamespace(course=SimpleNamespace(active={}, full=None, due=Due()))
     ended_ns, held_ns = trial._wait_for_load(fleet, conductor, start_ns, Backlogging(None, [], start_ns, given))
     assert not held_ns
     return ended_ns

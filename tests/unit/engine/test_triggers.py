@@ -21,7 +21,7 @@ from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.recording.recorder import Progress
-from chaoskit.run.triggering import Triggers
+from chaoskit.run.faults.triggering import Triggers
 from chaoskit.scenario.timeline import PlannedFault
 
 SLOW = {"at": "1s", "id": "slow", "inject": "disk-slow", "on": "follower", "write_bandwidth": "1MiB", "for": "5s"}
@@ -317,7 +317,7 @@ def test_a_delay_begins_when_it_has_come_true() -> None:
 
 def test_a_fault_whose_trigger_does_not_come_true_is_dropped_and_leaves_a_doubt(tmp_path: Path) -> None:
     stage = Stage(tmp_path, PaperCluster(), [{"inject": "kill", "on": "n2", "for": "20ms", "when": {"acked": 5}}])
-    stage.conductor._triggers = Triggers(Load(), Progress, Running(), [], time.monotonic_ns)  # type: ignore[arg-type]
+    stage.conductor.course.triggers = Triggers(Load(), Progress, Running(), [], time.monotonic_ns)  # type: ignore[arg-type]
     stage.start()
     stage.conductor.load_is_over()
 
@@ -330,7 +330,7 @@ def test_a_fault_that_begins_tells_why_in_its_evidence(tmp_path: Path) -> None:
     load = Load()
     load.progress = Progress(acked=7)
     stage = Stage(tmp_path, PaperCluster(), [{"inject": "kill", "on": "n2", "for": "20ms", "when": {"acked": 5}}])
-    stage.conductor._triggers = Triggers(load, lambda: load.progress, Running(), [], time.monotonic_ns)  # type: ignore[arg-type]
+    stage.conductor.course.triggers = Triggers(load, lambda: load.progress, Running(), [], time.monotonic_ns)  # type: ignore[arg-type]
 
     (fault,) = stage.perform()
 

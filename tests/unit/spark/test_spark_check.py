@@ -171,3 +171,22 @@ def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Pat
     expected = [batch for task in tasks for batch in work(task)]
     keys = [(name, "ascending") for name in ("run", "place", "kind", "checker", "content")]
     assert rows.cast(RESULTS).sort_by(keys).equals(pa.Table.from_batches(expected).sort_by(keys))
+
+
+def test_what_a_checker_raised_comes_back_from_the_tasks(
+    spark: Any, make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(0, make_run("a", inject={"lost-message": 3}), recheck=True)
+    broken = checking.checkers()[0]
+    monkeypatch.setattr(type(broken), "check", lambda *_: 1 // 0)
+    in_process = check_run(run.folder)
+
+    def here(_: Any, tasks: list[Task], function: Callable[[Task], Iterator[pa.RecordBatch]], *__: Any) -> pa.Table:
+        return pa.Table.from_batches([batch for task in tasks for batch in function(task)])
+
+    monkeypatch.setattr(check, "run_tasks", here)
+
+    by_spark = check.check(spark, run)
+
+    assert any("raised ZeroDivisionError" in reason for reason in in_process.reasons)
+    assert said(by_spark) == said(in_process)

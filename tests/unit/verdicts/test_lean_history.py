@@ -12,6 +12,7 @@ from runs import kill_of_the_leader
 from chaoskit.base import store
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
+from chaoskit.judge.guard import Guard
 from chaoskit.judge.judging import judge
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import read_subject
@@ -28,7 +29,7 @@ def test_a_run_with_faults_and_losses_is_judged_alike(tmp_path: Path) -> None:
     timing = Timing(load_of(folder), faults_of(history.recorded_faults))
     findings = find(history, subject.bound_ns, timing.load, subject.imposed)
     load = figures(*measure(history, timing), timing, folder / "latency")
-    lean = judge(folder, subject, outcome.LeanHistory.open(folder), findings, load)
+    lean = judge(folder, subject, outcome.LeanHistory.open(folder), findings, load, Guard())
 
     assert json.loads(json.dumps(lean.as_json())) == in_process
     assert lean.anomalies["lost"].causes[0]["rule"] == "kafka.acks-one"

@@ -25,7 +25,7 @@ class Source(Powers):
     def _none(self, *_: Any) -> None:
         """Nobody asks for it."""
 
-    producer = prober = auditor = _none
+    producer = prober = auditor = commit = seek_to_beginning = _none
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Any], list[Any], None]:
         self.told.append("poll")

@@ -18,7 +18,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.judge.consequence import Change, Changed, changes
 from chaoskit.judge.consequence_words import seen
-from chaoskit.run.stall import Stall
+from chaoskit.run.faults.stall import Stall
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.timeline import PlannedFault
 from chaoskit.scenario.triggers import ANY, After, Trigger, When

@@ -1,4 +1,4 @@
-"""The ground that faults stand on: a boot of a host, which another fault causes, removes what is only in its memory."""
+"""Boots of hosts under a fault: one that another fault causes removes what the fault has in the host's memory."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _POLL_S = 0.05
 _ANSWER_S = 0.1
 
 
-class Ground:
+class Boots:
     """The hosts of one fault, and how often each had booted when it was looked at for the last time.
 
     Args:
         strike: the fault.
         hosts: the hosts that may carry it.
-        tell: told in words of each time that power was missing.
+        say: called with a sentence each time that power was missing.
     """
 
-    def __init__(self, strike: Strike, hosts: Iterable[ServiceHost], tell: Callable[[str], None]) -> None:
+    def __init__(self, strike: Strike, hosts: Iterable[ServiceHost], say: Callable[[str], None]) -> None:
         self._strike = strike
-        self._tell = tell
+        self._say = say
         self._hosts = [host for host in hosts if optional(host, PowerSwitch)]
         self._seen = self._boots()
 
@@ -41,7 +41,7 @@ class Ground:
                 booted.append(host)
         return booted
 
-    def stand(self, carriers: Callable[[], Sequence[ServiceHost]], act: Callable[[], T], again: Callable[[], T]) -> T:
+    def powered(self, carriers: Callable[[], Sequence[ServiceHost]], act: Callable[[], T], again: Callable[[], T]) -> T:
         """Do something once all carriers have power; do it again if one loses its power meanwhile.
 
         Args:
@@ -69,7 +69,7 @@ class Ground:
         if names := dark(self._strike, carriers):
             while dark(self._strike, carriers):
                 time.sleep(_POLL_S)
-            self._tell(f"{', '.join(names)} had no power; went on after the boot")
+            self._say(f"{', '.join(names)} had no power; went on after the boot")
 
     def _boots(self) -> dict[ServiceHost, int]:
         return {host: host.power(PowerSwitch).boots for host in self._hosts}

@@ -34,6 +34,12 @@ class Claim:
     disk: str = ""
     renews: bool = True
 
+    @classmethod
+    def of(cls, number: int, kind: str, nemesis: Nemesis, parameters: Any) -> Claim:
+        """Return what a fault with these validated parameters wants."""
+        disk = parameters.disk if isinstance(parameters, OnDisk) else ""
+        return cls(number, kind, frozenset(nemesis.occupies(parameters)), disk, nemesis.renews)
+
     def __str__(self) -> str:
         return f"{self.kind} (fault {self.index})"
 
@@ -46,12 +52,6 @@ class Claim:
             if Part.POWER in one.parts and not beneath.renews:
                 both.add(Part.POWER)
         return [str(part) for part in Part if part in both]
-
-
-def claim_of(index: int, kind: str, found: Nemesis, parameters: Any) -> Claim:
-    """Return what a fault with these validated parameters wants."""
-    disk = parameters.disk if isinstance(parameters, OnDisk) else ""
-    return Claim(index, kind, frozenset(found.occupies(parameters)), disk, found.renews)
 
 
 class Occupancy:

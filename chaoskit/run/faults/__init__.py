@@ -1,0 +1,1 @@
+"""The faults of a run: scheduled, claimed, injected, proved, healed, recorded."""
