@@ -20,7 +20,7 @@ setup: .packages $(STAMP) ## install what is missing: Debian packages, .venv/
 	@./setup/privilege
 	@./setup/packages
 
-$(STAMP): pyproject.toml setup/requirements.txt setup/compile.py $(wildcard chaoskit/history/recording/hot*.[ch] chaoskit/interop/jepsen/*.c) | .packages
+$(STAMP): pyproject.toml setup/requirements.txt setup/compile.py $(wildcard chaoskit/history/recording/hot*.[ch] chaoskit/interop/jepsen/*.c chaoskit/model/*.[ch]) | .packages
 	@./setup/environment
 
 demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (2 minutes)

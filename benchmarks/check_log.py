@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.contract.datamodel import LOG
-from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.testing.synthetic.rows import words
 from checkers.log.logs import LogChecker
-from checkers.synthetic.rows import words
 
 
 def main() -> None:

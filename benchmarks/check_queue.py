@@ -19,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.schema import KINDS, MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.testing.synthetic.rows import words
 from checkers.queue.queues import QueueChecker
-from checkers.synthetic.rows import words
 
 SETTINGS = {"message-ttl": 3_600_000, "max-length": 10**9, "priorities": 2, "prefetch": 10_000}
 _STEP_NS = 1000

@@ -26,10 +26,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from chaoskit.base.memory import keep_freed_memory
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.history.format.schema import OBSERVATIONS
+from chaoskit.contract.checkers.checker import Part, Setting
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import check_partition, controlling, relevant, settings
+from chaoskit.judge.findings.checking import check_partition, controlling, relevant, settings
+from chaoskit.model.tables import OBSERVATIONS
 from checkers.log.logs import LogChecker
 
 BOUND_NS = 60 * 10**9

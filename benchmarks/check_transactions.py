@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import find
+from chaoskit.judge.findings.checking import find
 from checkers.transaction.cycles import CYCLES
 
 BOUND_NS = 60 * 10**9

@@ -18,8 +18,8 @@ from itertools import chain
 from typing import Any
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.disk import DATA, CutMode, ProgrammableDisk
-from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.disk import DATA, CutMode, ProgrammableDisk
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
 from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 

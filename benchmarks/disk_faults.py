@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.clock import SettableClock
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Strike
 from chaoskit.contract.power import P, held
 from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider

@@ -13,16 +13,16 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.explaining.attribution import Attribution
 from chaoskit.judge.explaining.record import Record, Sends
+from chaoskit.model.place import Place
+from chaoskit.model.tables import PLACEMENTS
 
 SECOND = 1_000_000_000
 LOAD_NS = 60 * SECOND

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from chaoskit.contract.recording import payload
+from chaoskit.model import payload
 from clusters.hosts.disk.layout import BASE, END, LOG
 from clusters.hosts.disk.oplog import Kind, OperationLog
 from clusters.hosts.disk.stored import stored

@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
 from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 

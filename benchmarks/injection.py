@@ -18,8 +18,8 @@ from typing import Any
 
 from benchmarks.lab import hosts
 from chaoskit.base import plugins
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 
 _PORT = 7005
@@ -46,7 +46,7 @@ _SILENCE_S = 0.3
 
 
 class Reflectors:
-    """The cluster: one service a host; see `chaoskit.contract.service.Service`."""
+    """The cluster: one service a host; see `chaoskit.contract.systems.service.Service`."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from chaoskit.contract.host import Root, ServiceHost
+from chaoskit.contract.hosts.host import Root, ServiceHost
 from chaoskit.run.warden import watched
 from clusters.hosts.lab import LocalOptions, LocalProvider
 

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.recording import TOPIC, in_process, kafka, recorded_by
-from chaoskit.contract.workload import Task
+from chaoskit.contract.workloads.workload import Task
 from chaoskit.history.format.record import COMPLETE, SEND
-from chaoskit.history.format.schema import OK
 from chaoskit.history.recording.recover import recover
 from chaoskit.load.producer import produce
+from chaoskit.model.outcome import OK
 from clusters.common.properties import text
-from clusters.kafka.client_settings import resolve_producer
+from clusters.kafka.clients.settings import resolve_producer
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions

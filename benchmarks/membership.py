@@ -29,9 +29,9 @@ import psutil
 
 from benchmarks.latency import acknowledged
 from benchmarks.recording import TOPIC, in_process, running
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.service import Placing, Service
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.systems.service import Placing, Service
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
 from clusters.kafka.settings import KafkaOptions
 from clusters.pulsar.settings import PulsarOptions
 from clusters.rabbitmq.settings import RabbitOptions

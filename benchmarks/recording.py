@@ -25,18 +25,19 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from benchmarks.lab import hosts
 from chaoskit.contract import installed
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.service import Service
-from chaoskit.contract.system import Rooted
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import Job, Task
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.contract.systems.service import Service
+from chaoskit.contract.systems.system import Rooted
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import Job, Task
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.load.consumer import consume
 from chaoskit.load.producer import produce
+from chaoskit.model.progress import Progress
 from chaoskit.run.deployment import start
-from clusters.kafka.client import KafkaClients
-from clusters.kafka.client_settings import CONSUMER_DEFAULTS, resolve_producer
+from clusters.kafka.clients.clients import KafkaClients
+from clusters.kafka.clients.settings import CONSUMER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions
@@ -49,7 +50,7 @@ _MOCK = {"test.mock.num.brokers": 3, "log_level": 0}
 
 
 class _Timer:
-    """A `chaoskit.contract.workload.Control` that stops after a time."""
+    """A `chaoskit.contract.workloads.workload.Control` that stops after a time."""
 
     def __init__(self, seconds: float) -> None:
         self.paused = False
@@ -86,7 +87,7 @@ def recorded_by(  # noqa: PLR0917 - what a client is
     timer = _Timer(seconds)
     with WalWriter(folder, task.client, 0) as wal:
         began = time.monotonic()
-        act(Job(task, options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
+        act(Job(task, options, KafkaClients(connection), WalRecorder(wal, 1), timer, 0))
         return timer.progress, time.monotonic() - began
 
 

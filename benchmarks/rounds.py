@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 
 
 def measured(

@@ -18,8 +18,9 @@ import numpy as np
 
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import OK, PRODUCER_SHIFT
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import OK
 
 PARTITIONS = 8
 POLL = 500

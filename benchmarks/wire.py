@@ -16,9 +16,9 @@ import threading
 import time
 
 from benchmarks.lab import hosts
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.shell import bash
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.wire import Wire
 from clusters.kafka.settings import BROKER_PORT, WIRE
 from nemeses.wire import placing
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.hosts.host import ServiceHost
 
 
 def others(strike: Strike, host: ServiceHost, *parts: Part) -> str:

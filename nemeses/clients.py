@@ -8,13 +8,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import ClientProcess, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
@@ -22,6 +24,20 @@ _OPERATION_S = 30
 """A client that is told to hang ends its operation first, which may wait for an answer."""
 _WATCH = 'read -r _; kill -CONT "$@"'
 """The client continues when its pipe is closed, by the harness or because the harness dies."""
+
+
+@dataclass(slots=True)
+class _Stopped:
+    """The processes that resume the clients."""
+
+    watches: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Connected:
+    """The local ends of the connections of each client before, by its name."""
+
+    before: dict[str, set[str]] = field(default_factory=dict)
 
 
 class ClientCrash(Nemesis):
@@ -41,19 +57,19 @@ class ClientCrash(Nemesis):
         for client in strike.clients:
             client.crash()
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         alive = [client.name for client in strike.clients if client.running()]
         if alive:
             raise NemesisError(f"still running after SIGKILL: {', '.join(alive)}")
-        return f"killed with SIGKILL: {strike.names}"
+        return Evidence(f"killed with SIGKILL: {strike.names}")
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:
             client.restart()
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         _refuse_dead(strike)
-        return f"connected again: {strike.names}"
+        return Evidence(f"connected again: {strike.names}")
 
 
 class ClientPause(Nemesis):
@@ -68,21 +84,21 @@ class ClientPause(Nemesis):
         return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["watches"] = [_stop(client) for client in strike.clients]
+        strike.kept(_Stopped).watches += [_stop(client) for client in strike.clients]
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         for client in strike.clients:
             _await_stopped(client, True)
-        return f"stopped (state T): {strike.names}"
+        return Evidence(f"stopped (state T): {strike.names}")
 
     def heal(self, strike: Strike) -> None:
-        for watch in strike.notes.get("watches", ()):
+        for watch in strike.kept(_Stopped).watches:
             _wake(watch)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for client in strike.clients:
             _await_stopped(client, False)
-        return f"resumed: {strike.names}"
+        return Evidence(f"resumed: {strike.names}")
 
 
 class ClientHang(Nemesis):
@@ -102,21 +118,21 @@ class ClientHang(Nemesis):
         for client in strike.clients:
             client.hang()
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         for client in strike.clients:
             _await_hung(client, True)
         hung = [f"{client.name} (process {client.pid}, {_state(client.pid)})" for client in strike.clients]
-        return f"stands still between two operations: {', '.join(hung)}"
+        return Evidence(f"stands still between two operations: {', '.join(hung)}")
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:
             client.go_on()
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for client in strike.clients:
             _await_hung(client, False)
         _refuse_dead(strike)
-        return f"going on: {strike.names}"
+        return Evidence(f"going on: {strike.names}")
 
 
 class ClientHijack(Nemesis):
@@ -138,7 +154,7 @@ class ClientHijack(Nemesis):
             finally:
                 _wake(watch)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         told = []
         for client in strike.clients:
             if not client.former:
@@ -146,20 +162,20 @@ class ClientHijack(Nemesis):
             if not client.running():
                 raise NemesisError(f"the next incarnation of {client.name} is not running")
             told.append(f"{client.name} runs as process {client.pid} and as {', '.join(map(str, client.former))}")
-        return "; ".join(told)
+        return Evidence("; ".join(told))
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:
             client.end_former()
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for client in strike.clients:
             if client.former:
                 raise NemesisError(
                     f"earlier incarnations of {client.name} are still running: {', '.join(map(str, client.former))}"
                 )
         _refuse_dead(strike)
-        return f"running once: {strike.names}"
+        return Evidence(f"running once: {strike.names}")
 
 
 class ClientDisconnect(Nemesis):
@@ -179,30 +195,31 @@ class ClientDisconnect(Nemesis):
         for ends in before.values():
             for end in ends:
                 subprocess.run(["ss", "-K", "-t", "src", end], capture_output=True, check=True)
-        strike.notes["before"] = before
+        strike.kept(_Connected).before = before
 
-    def verify(self, strike: Strike) -> str:
-        told = []
+    def verify(self, strike: Strike) -> Evidence:
+        reset: dict[str, int] = {}
         for client in strike.clients:
-            before = strike.notes["before"][client.name]
+            before = strike.kept(_Connected).before[client.name]
             if not before:
                 raise NemesisError(f"{client.name} had no connections to reset")
             if left := before & set(_local_ends(client)):
                 raise NemesisError(f"{client.name} still has {', '.join(sorted(left))}")
-            told.append(f"{len(before)} of {client.name}")
-        return f"connections reset: {', '.join(told)}"
+            reset[client.name] = len(before)
+        listed = ", ".join(f"{count} of {name}" for name, count in reset.items())
+        return Evidence(f"connections reset: {listed}", {name: {"connections": count} for name, count in reset.items()})
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: a reset is instantaneous."""
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         deadline = time.monotonic() + _SEEN_WITHIN_S
         for client in strike.clients:
             while not any(_local_ends(client)):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{client.name} did not reconnect within {_SEEN_WITHIN_S} s")
                 time.sleep(_POLL_S)
-        return f"reconnected: {strike.names}"
+        return Evidence(f"reconnected: {strike.names}")
 
 
 def _refuse_ended(strike: Strike) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -16,13 +16,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.clock import SettableClock
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import optional
+from chaoskit.contract.systems.installation import Installation
 from nemeses.services import answers_again
 
 _TOLERANCE_NS = 20 * MILLISECOND
@@ -95,6 +96,21 @@ class Strobe(Offset):
     interval: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
 
 
+@dataclass(slots=True)
+class _Jumped:
+    """How far each clock was to be ahead after its jump, ns, by host."""
+
+    ahead_ns: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Strobing:
+    """The thread that switches the clocks, and what ends it."""
+
+    over: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+
 class ClockOffset(Nemesis):
     """The clock is off by a fixed time."""
 
@@ -116,20 +132,20 @@ class ClockOffset(Nemesis):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(strike.parameters.offset))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         _check_services(strike)
         return self.measured(strike)
 
-    def measured(self, strike: Strike) -> str:
+    def measured(self, strike: Strike) -> Evidence:
         """Return how wrong the clocks are, as evidence; raises NemesisError if they are not as wrong as they should."""
-        return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.hosts)
+        return Evidence.of_all(_check_error(host, strike.parameters.offset) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         errors = [_check_error(host, 0) for host in strike.hosts]
-        return "; ".join([*errors, answers_again(strike)])
+        return Evidence.of_all([*errors, answers_again(strike)])
 
 
 class ClockJump(ClockOffset):
@@ -145,14 +161,16 @@ class ClockJump(ClockOffset):
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             shown = host.power(SettableClock).clock_error_ns() + strike.parameters.by
-            strike.notes[host.name] = shown
+            strike.kept(_Jumped).ahead_ns[host.name] = shown
             host.power(SettableClock).set_clock(shown)
 
         on_each(strike.hosts, act)
 
-    def measured(self, strike: Strike) -> str:
-        wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.hosts}
-        return "; ".join(_check_error(host, wanted[host.name]) for host in strike.hosts)
+    def measured(self, strike: Strike) -> Evidence:
+        ahead_ns = strike.kept(_Jumped).ahead_ns
+        return Evidence.of_all(
+            _check_error(host, ahead_ns.get(host.name, strike.parameters.by)) for host in strike.hosts
+        )
 
 
 class ClockDrift(ClockOffset):
@@ -167,11 +185,11 @@ class ClockDrift(ClockOffset):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0, strike.parameters.rate))
 
-    def measured(self, strike: Strike) -> str:
+    def measured(self, strike: Strike) -> Evidence:
         gain = strike.parameters.rate - 1
         first = {host.name: _read(host) for host in strike.hosts}
         time.sleep(max(0.3, 4 * _TOLERANCE_NS / 1e9 / abs(gain)))
-        return "; ".join(_check_gain(host, first[host.name], gain) for host in strike.hosts)
+        return Evidence.of_all(_check_gain(host, first[host.name], gain) for host in strike.hosts)
 
 
 class ClockStrobe(ClockOffset):
@@ -181,12 +199,12 @@ class ClockStrobe(ClockOffset):
     parameters = Strobe
 
     def inject(self, strike: Strike) -> None:
-        over = strike.notes["over"] = threading.Event()
+        strobing = strike.kept(_Strobing)
         super().inject(strike)
-        thread = strike.notes["thread"] = threading.Thread(target=_strobe, args=(strike, over), daemon=True)
-        thread.start()
+        strobing.thread = threading.Thread(target=_strobe, args=(strike, strobing.over), daemon=True)
+        strobing.thread.start()
 
-    def measured(self, strike: Strike) -> str:
+    def measured(self, strike: Strike) -> Evidence:
         seen = {}
         for host in strike.hosts:
             errors = [_sampled(host, strike, attempt) for attempt in range(_ATTEMPTS)]
@@ -196,13 +214,13 @@ class ClockStrobe(ClockOffset):
                 raise NemesisError(f"the clock of {host.name} should strobe, but was off by {_listed(errors)}")
             offset = _format_signed(strike.parameters.offset)
             seen[host.name] = f"{len(off)} times off by {offset}, {len(true)} times correct"
-        return "; ".join(f"{name}: {words}" for name, words in seen.items())
+        return Evidence("; ".join(f"{name}: {words}" for name, words in seen.items()))
 
     def heal(self, strike: Strike) -> None:
-        if "over" in strike.notes:
-            strike.notes["over"].set()
-            if "thread" in strike.notes:
-                strike.notes["thread"].join()
+        strobing = strike.kept(_Strobing)
+        strobing.over.set()
+        if strobing.thread is not None:
+            strobing.thread.join()
         super().heal(strike)
 
 
@@ -221,7 +239,7 @@ def _read(host: ServiceHost) -> _Reading:
     return _Reading(begun_ns, time.monotonic_ns(), error_ns)
 
 
-def _check_gain(host: ServiceHost, first: _Reading, gain: float) -> str:
+def _check_gain(host: ServiceHost, first: _Reading, gain: float) -> Evidence:
     """Return how much a clock gained since a reading, as evidence; one that takes long on a busy machine is repeated.
 
     Raises:
@@ -235,7 +253,7 @@ def _check_gain(host: ServiceHost, first: _Reading, gain: float) -> str:
         slack = abs(gain) * elapsed[0] / 2
         said = f"gained {gained / 1e6:.0f} ms in {elapsed[0] / 1e6:.0f} to {elapsed[1] / 1e6:.0f} ms"
         if least - slack <= gained <= most + slack:
-            return f"{host.name}: {said}"
+            return Evidence(f"{host.name}: {said}", {host.name: {"gained_ms": gained / 1e6, "in_ms": elapsed[0] / 1e6}})
     raise NemesisError(
         f"the clock of {host.name} {said}, but should have gained {least / 1e6:.0f} to {most / 1e6:.0f} ms"
     )
@@ -269,7 +287,7 @@ def _sampled(host: ServiceHost, strike: Strike, attempt: int) -> int:
     return error
 
 
-def _check_error(host: ServiceHost, wanted_ns: int) -> str:
+def _check_error(host: ServiceHost, wanted_ns: int) -> Evidence:
     """Return how far a clock is off, as evidence.
 
     Raises:
@@ -279,7 +297,8 @@ def _check_error(host: ServiceHost, wanted_ns: int) -> str:
     for _ in range(_ATTEMPTS):
         errors.append(host.power(SettableClock).clock_error_ns())
         if abs(errors[-1] - wanted_ns) <= _TOLERANCE_NS:
-            return f"{host.name}: {errors[-1] / 1e6:+,.1f} ms off"
+            off_ms = errors[-1] / 1e6
+            return Evidence(f"{host.name}: {off_ms:+,.1f} ms off", {host.name: {"off_ms": off_ms}})
     raise NemesisError(
         f"the clock of {host.name} should be off by {wanted_ns / 1e6:+,.1f} ms, but is off by {_listed(errors)}"
     )

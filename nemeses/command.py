@@ -7,19 +7,21 @@ import signal
 import subprocess
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.node import Node
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.options import Command
-from chaoskit.contract.part import Part
+from chaoskit.contract.systems.node import Node
 
 _AGAIN_S = 0.5
 _TOLD = 300
@@ -33,6 +35,13 @@ _DAMAGE = {
 }
 _SWITCH = 'read -r _ || exec "$@"'
 """The dead-man's switch: it undoes the fault when its pipe is closed, because the harness died."""
+
+
+@dataclass(slots=True)
+class _Switches:
+    """The dead-man's switches that are armed."""
+
+    armed: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
 
 class CommandOptions(BaseModel):
@@ -95,23 +104,24 @@ class UserCommand(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         options = strike.parameters
-        strike.notes["switches"] = [_arm(node, options) for node in strike.nodes]
+        strike.kept(_Switches).armed += [_arm(node, options) for node in strike.nodes]
         on_each(strike.nodes, lambda node: _run("do", options.do, node, options))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         options = strike.parameters
-        return "; ".join(on_each(strike.nodes, lambda node: _await("verify", options.verify, node, options)))
+        return Evidence("; ".join(on_each(strike.nodes, lambda node: _await("verify", options.verify, node, options))))
 
     def heal(self, strike: Strike) -> None:
         options = strike.parameters
         on_each(strike.nodes, lambda node: _run("undo", options.undo, node, options))
-        for switch in strike.notes.pop("switches", ()):
-            _disarm(switch)
+        armed = strike.kept(_Switches).armed
+        while armed:
+            _disarm(armed.pop())
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         options = strike.parameters
-        return "; ".join(
-            on_each(strike.nodes, lambda node: _await("verify_undone", options.verify_undone, node, options))
+        return Evidence(
+            "; ".join(on_each(strike.nodes, lambda node: _await("verify_undone", options.verify_undone, node, options)))
         )
 
 

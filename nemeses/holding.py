@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.shell import bash
-from chaoskit.contract.switch import FOLDER, RELEASE, SAY, UNDO
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.hosts.host import HostError, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.hosts.switch import FOLDER, RELEASE, SAY, UNDO
 
 DEAD_MAN_S = 30.0
 """How long a host waits for the harness's heartbeat before it undoes a fault."""
@@ -49,6 +50,14 @@ eval "$3"
 _PULSE = SAY + "held=$1; say alive"
 
 
+@dataclass(slots=True)
+class _Pulses:
+    """What ends the pulse of each host, by its name; the hosts whose dead man's switch undid the fault early."""
+
+    over: dict[str, threading.Event] = field(default_factory=dict)
+    early: list[str] = field(default_factory=list)
+
+
 def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
     """Inject a fault on a host, protected by the dead man's switch; return the output.
 
@@ -63,7 +72,7 @@ def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
     """
     held = f"{FOLDER}/{strike.name}"
     done = bash(host, _HOLD, held, str(DEAD_MAN_S), act, undo, _WATCHDOG)
-    over = strike.notes.setdefault(f"pulse of {host.name}", threading.Event())
+    over = strike.kept(_Pulses).over.setdefault(host.name, threading.Event())
     threading.Thread(target=_keep_alive, args=(host, held, over), name=f"pulse of {strike.name}", daemon=True).start()
     return done.out
 
@@ -72,11 +81,11 @@ def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
     """Undo the strike's fault on its targets, or on these hosts, where it is in effect."""
 
     def act(host: ServiceHost) -> None:
-        if pulse := strike.notes.get(f"pulse of {host.name}"):
+        if pulse := strike.kept(_Pulses).over.get(host.name):
             pulse.set()
         printed = bash(host, RELEASE, f"{FOLDER}/{strike.name}").out
         if printed.endswith("early\n"):
-            strike.notes.setdefault(_EARLY, []).append(host.name)
+            strike.kept(_Pulses).early.append(host.name)
 
     on_each(strike.hosts if hosts is None else hosts, act)
 
@@ -87,7 +96,7 @@ def check_held(strike: Strike) -> None:
     Raises:
         NemesisError: the dead man's switch undid it earlier.
     """
-    if early := strike.notes.get(_EARLY):
+    if early := strike.kept(_Pulses).early:
         raise NemesisError(
             f"the dead man's switch undid it early on {', '.join(early)}: no heartbeat from the harness "
             f"for {DEAD_MAN_S:g} s"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import System
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.system import System
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
     answers_again,
@@ -28,6 +30,36 @@ _KNOWN_WITHIN_S = 5
 """How long brokers may take to report a newly elected leader."""
 
 _POLL_S = 0.05
+
+
+@dataclass(slots=True)
+class _Led:
+    """The partitions that each target led before, by host."""
+
+    before: dict[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Stored:
+    """The replicas, or logs, that each target stored before, by host; the hosts that were decommissioned."""
+
+    before: dict[str, Sequence[str]] = field(default_factory=dict)
+    gone: list[ServiceHost] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Upgraded:
+    """The releases before, and what the end of the upgrade printed, if it was ended."""
+
+    before: set[str] = field(default_factory=set)
+    ended: str = ""
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """Evidence of each round of a migration."""
+
+    ended: list[str] = field(default_factory=list)
 
 
 class ElectLeader(Nemesis):
@@ -45,14 +77,14 @@ class ElectLeader(Nemesis):
         return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["led"] = {host.name: strike.service.power(Leadership).led_by(host) for host in strike.hosts}
+        strike.kept(_Led).before = {host.name: strike.service.power(Leadership).led_by(host) for host in strike.hosts}
         for host in strike.hosts:
             strike.service.power(Leadership).give_up_leadership(host)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         told = []
         for host in strike.hosts:
-            led = strike.notes["led"][host.name]
+            led = strike.kept(_Led).before[host.name]
             if not led:
                 raise NemesisError(f"{host.name} did not lead any partition")
             deadline = time.monotonic() + _KNOWN_WITHIN_S
@@ -61,13 +93,13 @@ class ElectLeader(Nemesis):
                     raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
                 time.sleep(_POLL_S)
             told.append(f"{host.name} no longer leads {', '.join(led)}")
-        return "; ".join(told)
+        return Evidence("; ".join(told))
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: an election is instantaneous."""
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
 
 
 class Reassign(Nemesis):
@@ -85,30 +117,33 @@ class Reassign(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.service.power(Reassignment)
-        strike.notes["kept"] = {host.name: reassignment.replicas_on(host) for host in strike.hosts}
+        strike.kept(_Stored).before = {host.name: reassignment.replicas_on(host) for host in strike.hosts}
         for host in strike.hosts:
             reassignment.drain(host)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
             if left := strike.service.power(Reassignment).replicas_on(host):
                 raise NemesisError(f"{host.name} still has {', '.join(left)}")
-        moved = {name: len(kept) for name, kept in strike.notes["kept"].items()}
+        moved = {name: len(replicas) for name, replicas in strike.kept(_Stored).before.items()}
         if not any(moved.values()):
             raise NemesisError(f"there were no replicas to move on {strike.names}")
-        return "; ".join(f"{count} replicas moved off {name}" for name, count in moved.items())
+        return Evidence(
+            "; ".join(f"{count} replicas moved off {name}" for name, count in moved.items()),
+            {name: {"replicas": count} for name, count in moved.items()},
+        )
 
     def heal(self, strike: Strike) -> None:
         for host in reversed(strike.hosts):
             strike.service.power(Reassignment).refill(host)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
             kept = set(strike.service.power(Reassignment).replicas_on(host))
-            missing = set(strike.notes.get("kept", {}).get(host.name, ())) - kept
+            missing = set(strike.kept(_Stored).before.get(host.name, ())) - kept
             if missing:
                 raise NemesisError(f"not moved back to {host.name}: {', '.join(sorted(missing))}")
-        return f"replicas moved back to {strike.names}"
+        return Evidence(f"replicas moved back to {strike.names}")
 
 
 class RemoveBroker(Reassign):
@@ -123,12 +158,12 @@ class RemoveBroker(Reassign):
         for host in strike.hosts:
             stop_in_order(host, strike.service)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         moved = super().verify(strike)
         for host in strike.hosts:
             if states(host, strike.service) != {ServiceState.GONE}:
                 raise NemesisError(f"the system is still running on {host.name}")
-        return f"{moved}; stopped there"
+        return Evidence(f"{moved}; stopped there")
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
@@ -154,31 +189,31 @@ class Decommission(Nemesis):
         return {Part.PROCESSES, Part.DISK}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["kept"] = {host.name: strike.service.power(Decommissioning).kept_by(host) for host in strike.hosts}
-        strike.notes["gone"] = []
+        power, stored = strike.service.power(Decommissioning), strike.kept(_Stored)
+        stored.before = {host.name: power.kept_by(host) for host in strike.hosts}
         for host in strike.hosts:
-            strike.service.power(Decommissioning).decommission(host)
-            strike.notes["gone"].append(host)
+            power.decommission(host)
+            stored.gone.append(host)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
             if left := strike.service.power(Decommissioning).kept_by(host):
                 raise NemesisError(f"the cluster still lists {', '.join(left)} on {host.name}")
-        kept = strike.notes["kept"]
+        kept = strike.kept(_Stored).before
         if not any(kept.values()):
             raise NemesisError(f"there was no data on {strike.names}")
-        return "; ".join(
-            f"{name} had {', '.join(logs) or 'nothing'}, now stored on others" for name, logs in kept.items()
+        return Evidence(
+            "; ".join(f"{name} had {', '.join(logs) or 'nothing'}, now stored on others" for name, logs in kept.items())
         )
 
     def heal(self, strike: Strike) -> None:
-        for host in strike.notes.get("gone", ()):
+        for host in strike.kept(_Stored).gone:
             strike.service.power(Decommissioning).recommission(host)
         for host in strike.hosts:
             start_services(strike, host)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
 
 
 class UpgradeOptions(BaseModel):
@@ -206,8 +241,8 @@ class _OneByOne(Nemesis):
         for host in strike.hosts:
             start_services(strike, host)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
 
 
 class RollingUpgrade(_OneByOne):
@@ -221,26 +256,28 @@ class RollingUpgrade(_OneByOne):
     )
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
-        """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
+        """Download the release; see `chaoskit.contract.faults.nemesis.Preparing`."""
         system.prepare(options.model_copy(update={"version": parameters.version}))
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["before"] = {strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
+        upgraded = strike.kept(_Upgraded)
+        upgraded.before = {strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
         for host in strike.hosts:
             stop_in_order(host, strike.service)
             strike.service.power(Upgrade).install_release(host, strike.parameters.version)
             start_services(strike, host)
             strike.service.wait_ready(ANSWER_TIMEOUT_S)
-        strike.notes["final"] = ""
         if len(strike.hosts) == len(strike.service.power(Installation).hosts):
-            strike.notes["final"] = f"; {strike.service.power(Upgrade).finish_upgrade(strike.parameters.version)}"
+            upgraded.ended = strike.service.power(Upgrade).finish_upgrade(strike.parameters.version)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         wanted = strike.parameters.version
         running = {host.name: strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
         if others := {name: release for name, release in running.items() if release != wanted}:
             raise NemesisError(f"running {others} instead of {wanted}")
-        return f"upgraded {strike.names} from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"
+        upgraded = strike.kept(_Upgraded)
+        sentence = f"upgraded {strike.names} from {', '.join(upgraded.before)} to {wanted}"
+        return Evidence.of_all([sentence, upgraded.ended])
 
 
 class MigrateMetadata(_OneByOne):
@@ -253,7 +290,7 @@ class MigrateMetadata(_OneByOne):
     )
 
     def inject(self, strike: Strike) -> None:
-        power, strike.notes["told"] = strike.service.power(Migration), []
+        power, rounds = strike.service.power(Migration), strike.kept(_Rounds)
         hosts = strike.service.power(Installation).hosts
         if missed := [host.name for host in hosts if host not in strike.hosts]:
             raise NemesisError(f"all hosts migrate, but not {', '.join(missed)}; write on: all")
@@ -264,7 +301,9 @@ class MigrateMetadata(_OneByOne):
                 power.reconfigure(host)
                 start_services(strike, host)
                 strike.service.wait_ready(ANSWER_TIMEOUT_S)
-            strike.notes["told"].append(power.end_round(name))
+            rounds.ended.append(power.end_round(name))
 
-    def verify(self, strike: Strike) -> str:
-        return "; ".join(strike.notes["told"])
+    def verify(self, strike: Strike) -> Evidence:
+        if not (ended := strike.kept(_Rounds).ended):
+            raise NemesisError("no round of the migration has ended")
+        return Evidence("; ".join(ended))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.owned import Owned
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import optional
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.owned import Owned
 from nemeses.beside import others
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (
@@ -25,6 +27,13 @@ from nemeses.services import (
     start_services,
     stop_in_order,
 )
+
+
+@dataclass(slots=True)
+class _Restarted:
+    """Where the system was down before the restart, in words; None: it was not restarted."""
+
+    down: str | None = None
 
 
 class Kill(Nemesis):
@@ -54,17 +63,17 @@ class Kill(Nemesis):
         """Return no host: none starts the system at its boot while this fault holds."""
         return ()
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         await_state(strike.hosts, strike.service, ServiceState.GONE)
-        return f"no process of the system is running on {strike.names}, and it does not answer"
+        return Evidence(f"no process of the system is running on {strike.names}, and it does not answer")
 
     def heal(self, strike: Strike) -> None:
         _start_again(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         answers = answers_again(strike)
         check_held(strike)
-        return answers
+        return Evidence(answers)
 
 
 class Pause(Nemesis):
@@ -86,17 +95,17 @@ class Pause(Nemesis):
             lambda host: hold(strike, host, signal_script(strike, host, "STOP"), signal_script(strike, host, "CONT")),
         )
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         await_state(strike.hosts, strike.service, ServiceState.PAUSED)
-        return f"processes on {strike.names} are stopped (state T) and do not answer"
+        return Evidence(f"processes on {strike.names} are stopped (state T) and do not answer")
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         answers = answers_again(strike)
         check_held(strike)
-        return answers
+        return Evidence(answers)
 
 
 class Restart(Nemesis):
@@ -113,17 +122,19 @@ class Restart(Nemesis):
         return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["down"] = _down_already(strike)
+        strike.kept(_Restarted).down = _down_already(strike)
         on_each(strike.hosts, lambda host: _restart(host, strike))
 
-    def verify(self, strike: Strike) -> str:
-        return f"processes on {strike.names} exited{strike.notes['down']} and were started again"
+    def verify(self, strike: Strike) -> Evidence:
+        if (down := strike.kept(_Restarted).down) is None:
+            raise NemesisError(f"{strike.names} were not restarted")
+        return Evidence(f"processes on {strike.names} exited{down} and were started again")
 
     def heal(self, strike: Strike) -> None:
         _start_again(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
 
 
 class RollingRestart(Restart):
@@ -132,7 +143,7 @@ class RollingRestart(Restart):
     summary = "restart the hosts one by one, waiting for all replicas to be in sync in between"
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["down"] = _down_already(strike)
+        strike.kept(_Restarted).down = _down_already(strike)
         for host in strike.hosts:
             _restart(host, strike)
             strike.service.wait_ready(ANSWER_TIMEOUT_S)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ResourceLimits, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ResourceLimits, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.holding import check_held, hold, release
 from nemeses.services import answers_again, start_services
 
@@ -53,6 +55,14 @@ def _limits(host: ServiceHost) -> ResourceLimits:
     return cast(ResourceLimits, host)
 
 
+@dataclass(slots=True)
+class _Limited:
+    """What is limited, by host: the memory in bytes; the file that tells the former limits of files."""
+
+    memory: dict[str, int] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+
 class CpuParameters(BaseModel):
     """Limits the host's CPU time to `cores` in each 100 ms."""
 
@@ -76,23 +86,26 @@ class CpuStarve(Nemesis):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         asked: CpuParameters = strike.parameters
 
-        def judge(host: ServiceHost) -> str:
+        def judge(host: ServiceHost) -> Evidence:
             before = _limits(host).throttled()
             used = _burn(host)
             times = _limits(host).throttled() - before
             if not times or used > 1.5 * asked.cores + 0.05:
                 raise NemesisError(f"busy loops on {host.name} got {used:.2f} cores, throttled {times} times")
-            return f"busy loops on {host.name} got {used:.2f} cores (limit {asked.cores}), throttled {times} times"
+            return Evidence(
+                f"busy loops on {host.name} got {used:.2f} cores (limit {asked.cores}), throttled {times} times",
+                {host.name: {"cores": used, "throttled": times}},
+            )
 
-        return "; ".join(on_each(strike.hosts, judge))
+        return Evidence.of_all(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_cpu(None))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         def judge(host: ServiceHost) -> str:
             before = _limits(host).throttled()
             used = _burn(host)
@@ -100,7 +113,7 @@ class CpuStarve(Nemesis):
                 raise NemesisError(f"{host.name} is still throttled: {times} times in {_BUSY_S} s")
             return f"busy loops on {host.name} got {used:.2f} cores and were not throttled"
 
-        return "; ".join([*on_each(strike.hosts, judge), answers_again(strike)])
+        return Evidence("; ".join([*on_each(strike.hosts, judge), answers_again(strike)]))
 
 
 class MemoryParameters(BaseModel):
@@ -128,31 +141,32 @@ class MemoryPressure(Nemesis):
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             limit = _limits(host).memory_used() + strike.parameters.leave
-            strike.notes[f"limit of {host.name}"] = limit
+            strike.kept(_Limited).memory[host.name] = limit
             _limits(host).limit_memory(limit)
 
         on_each(strike.hosts, act)
 
     def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
-        on_each(booted, lambda host: _limits(host).limit_memory(strike.notes[f"limit of {host.name}"]))
+        on_each(booted, lambda host: _limits(host).limit_memory(strike.kept(_Limited).memory[host.name]))
 
-    def verify(self, strike: Strike) -> str:
-        def judge(host: ServiceHost) -> str:
+    def verify(self, strike: Strike) -> Evidence:
+        def judge(host: ServiceHost) -> Evidence:
             if not (times := _crowd(host, strike.parameters.leave)):
                 raise NemesisError(f"{host.name} did not reclaim memory while it wrote and read a file")
-            return f"{host.name} reclaimed memory {times} times while it wrote and read a file"
+            sentence = f"{host.name} reclaimed memory {times} times while it wrote and read a file"
+            return Evidence(sentence, {host.name: {"reclaimed": times}})
 
-        return "; ".join(on_each(strike.hosts, judge))
+        return Evidence.of_all(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_memory(None))
         on_each(strike.hosts, lambda host: start_services(strike, host))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
             if times := _crowd(host, strike.parameters.leave):
                 raise NemesisError(f"{host.name} still reclaims memory: {times} times")
-        return f"no memory is reclaimed; {answers_again(strike)}"
+        return Evidence(f"no memory is reclaimed; {answers_again(strike)}")
 
 
 class FilesParameters(BaseModel):
@@ -184,14 +198,14 @@ class FileExhaustion(Nemesis):
             groups = " ".join(f"$(cat {host.pid_path(service)})" for service in services)
             prlimit = shlex.join(_prlimit(host))
             limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave, prlimit=prlimit)
-            strike.notes[f"limited on {host.name}"] = note
+            strike.kept(_Limited).files[host.name] = note
             hold(strike, host, limit, _RESTORE_FILES.format(note=note, prlimit=prlimit))
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        def judge(host: ServiceHost) -> str:
-            kept = host.run(["cat", strike.notes[f"limited on {host.name}"]], check=False).out.splitlines()
+    def verify(self, strike: Strike) -> Evidence:
+        def judge(host: ServiceHost) -> Evidence:
+            kept = host.run(["cat", strike.kept(_Limited).files[host.name]], check=False).out.splitlines()
             tight = [line.split()[0] for line in kept if _soft_limit(host, line.split()[0]) < int(line.split()[1])]
             if not tight:
                 raise NemesisError(f"no process of the system on {host.name} is limited")
@@ -199,18 +213,19 @@ class FileExhaustion(Nemesis):
             while strike.parameters.leave == 0 and strike.service.power(Installation).answers(host, 0.2):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{host.name} still accepts new connections")
-            return f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"
+            sentence = f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"
+            return Evidence(sentence, {host.name: {"processes": len(tight)}})
 
-        return "; ".join(on_each(strike.hosts, judge))
+        return Evidence.of_all(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         release(strike)
         on_each(strike.hosts, lambda host: start_services(strike, host))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         answers = answers_again(strike)
         check_held(strike)
-        return f"limits restored; {answers}"
+        return Evidence(f"limits restored; {answers}")
 
 
 def _burn(host: ServiceHost) -> float:

@@ -9,12 +9,12 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.power import optional
-from chaoskit.contract.service import Service
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.power import Powered, optional
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Service
 from nemeses.beside import others
 
 ANSWER_TIMEOUT_S = 60
@@ -97,7 +97,7 @@ def start_services(strike: Strike, host: ServiceHost) -> None:
             installation.start(host)
 
 
-def await_answers(targets: Sequence[ServiceHost], cluster: Service) -> str:
+def await_answers(targets: Sequence[ServiceHost], cluster: Powered) -> str:
     """Wait until the system answers on every host; return evidence.
 
     Raises:
@@ -129,7 +129,7 @@ def answers_again(strike: Strike) -> str:
     return "; ".join([f"answering again: {', '.join(answering)}", *told] if answering else told)
 
 
-def _await_answer(host: ServiceHost, cluster: Service, beside: Callable[[], str] = str) -> str:
+def _await_answer(host: ServiceHost, cluster: Powered, beside: Callable[[], str] = str) -> str:
     """Wait until the system answers on a host; return why other faults that hold there prevent that, or nothing.
 
     Raises:
@@ -158,13 +158,13 @@ def _starting(host: ServiceHost) -> threading.Lock:
     return _starts.setdefault(host, threading.Lock())
 
 
-def states(host: ServiceHost, cluster: Service) -> set[ServiceState]:
+def states(host: ServiceHost, cluster: Powered) -> set[ServiceState]:
     """Return the states of the services on a host; empty if none belong there."""
     installation = installed_on(host, cluster)
     return {host.state(service) for service in installation.services(host)} if installation else set()
 
 
-def installed_on(host: ServiceHost, cluster: Service) -> Installation | None:
+def installed_on(host: ServiceHost, cluster: Powered) -> Installation | None:
     """Return the system's installation, if it is on a host; on others only clients run."""
     installation = optional(cluster, Installation)
     return installation if installation and host in installation.hosts else None

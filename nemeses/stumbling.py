@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -13,12 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
 from nemeses.services import answers_again, await_state, signal_services, start_services, states
@@ -48,7 +50,7 @@ class Zombie(Pause):
             raise NemesisError(f"no target ({strike.names}) holds {strike.parameters.role}; set the key role")
         super().inject(strike)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         asked: ZombieParameters = strike.parameters
         evidence = super().verify(strike)
         began = time.monotonic()
@@ -59,7 +61,7 @@ class Zombie(Pause):
                 raise NemesisError(f"{asked.role} is still {holder} {format_duration(asked.within)} after the pause")
             time.sleep(_POLL_S)
         took_s = time.monotonic() - began
-        return f"{evidence}; {', '.join(sorted(holders))} took over {asked.role} after {took_s:.1f} s"
+        return Evidence(f"{evidence}; {', '.join(sorted(holders))} took over {asked.role} after {took_s:.1f} s")
 
 
 class CrashLoopParameters(BaseModel):
@@ -68,6 +70,16 @@ class CrashLoopParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     interval: Annotated[Duration, Field(ge=100 * MILLISECOND)] = 2 * SECOND
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The thread that kills and starts, what ends it, and how far it has come."""
+
+    over: threading.Event = field(default_factory=threading.Event)
+    crashes: int = 0
+    thread: threading.Thread | None = None
+    error: ChaoskitError | None = None
 
 
 class CrashLoop(Nemesis):
@@ -85,37 +97,38 @@ class CrashLoop(Nemesis):
         return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["over"] = threading.Event()
-        strike.notes["crashes"] = 0
         signal_services(strike.hosts, strike.service, "KILL")
         await_state(strike.hosts, strike.service, ServiceState.GONE)
-        thread = threading.Thread(target=_crash_again, args=(strike,), name=strike.name, daemon=True)
-        strike.notes["thread"] = thread
-        thread.start()
+        loop = strike.kept(_Loop)
+        loop.thread = threading.Thread(target=_crash_again, args=(strike, loop), name=strike.name, daemon=True)
+        loop.thread.start()
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
+        loop = strike.kept(_Loop)
         deadline = time.monotonic() + _CRASHES * (strike.parameters.interval / 1e9 + _JOIN_S)
-        while strike.notes["crashes"] < _CRASHES:
-            if time.monotonic() > deadline or not strike.notes["thread"].is_alive():
-                raise NemesisError(
-                    f"{strike.names}: crashed only {strike.notes['crashes']} times: {strike.notes.get('error')}"
-                )
+        while loop.crashes < _CRASHES:
+            if time.monotonic() > deadline or loop.thread is None or not loop.thread.is_alive():
+                raise NemesisError(f"{strike.names}: crashed only {loop.crashes} times: {loop.error}")
             time.sleep(_POLL_S)
-        return f"{strike.names}: started and observed dead {_CRASHES} times"
+        return Evidence(
+            f"{strike.names}: started and observed dead {_CRASHES} times",
+            {host.name: {"crashes": loop.crashes} for host in strike.hosts},
+        )
 
     def heal(self, strike: Strike) -> None:
-        if thread := strike.notes.get("thread"):
-            strike.notes["over"].set()
-            thread.join(_JOIN_S)
+        loop = strike.kept(_Loop)
+        if loop.thread is not None:
+            loop.over.set()
+            loop.thread.join(_JOIN_S)
         on_each(strike.hosts, lambda host: start_services(strike, host))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         answers = answers_again(strike)
         time.sleep(strike.parameters.interval / 1e9)
         if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.service)]:
             raise NemesisError(f"crashed once more: {', '.join(dead)}")
         lived = format_duration(strike.parameters.interval)
-        return f"{answers}; alive for {lived}; crashes: {strike.notes.get('crashes')}"
+        return Evidence(f"{answers}; alive for {lived}; crashes: {strike.kept(_Loop).crashes}")
 
 
 class StallParameters(BaseModel):
@@ -164,7 +177,7 @@ class Stall(Nemesis):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         asked: StallParameters = strike.parameters
         share = asked.pause / asked.interval
         evidence = []
@@ -174,12 +187,12 @@ class Stall(Nemesis):
             evidence.append(f"{host.name} stopped in {stopped} of {samples} samples ({share:.0%} expected)")
             if not 0.4 * share < stopped / samples < min(1, 2.5 * share):
                 raise NemesisError(evidence[-1])
-        return "; ".join(evidence)
+        return Evidence("; ".join(evidence))
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         answers = answers_again(strike)
         for host, (stopped, samples) in zip(
             strike.hosts, on_each(strike.hosts, lambda h: _sample(strike, h)), strict=True
@@ -187,7 +200,7 @@ class Stall(Nemesis):
             if stopped:
                 raise NemesisError(f"{host.name} is still stopped in {stopped} of {samples} samples")
         check_held(strike)
-        return f"{answers}; stopped in no sample"
+        return Evidence(f"{answers}; stopped in no sample")
 
 
 def _holders(strike: Strike) -> set[str]:
@@ -197,20 +210,20 @@ def _holders(strike: Strike) -> set[str]:
         return set()
 
 
-def _crash_again(strike: Strike) -> None:
+def _crash_again(strike: Strike, loop: _Loop) -> None:
     """Start and kill until the fault ends; a start counts as a crash if the system was observed dead after it."""
     try:
         while True:
             on_each(strike.hosts, lambda host: start_services(strike, host))
-            if strike.notes["over"].wait(strike.parameters.interval / 1e9):
+            if loop.over.wait(strike.parameters.interval / 1e9):
                 return
             signal_services(strike.hosts, strike.service, "KILL")
             while any(states(host, strike.service) != {ServiceState.GONE} for host in strike.hosts):
-                if strike.notes["over"].wait(_POLL_S / 5):
+                if loop.over.wait(_POLL_S / 5):
                     return
-            strike.notes["crashes"] += 1
+            loop.crashes += 1
     except ChaoskitError as error:
-        strike.notes["error"] = error
+        loop.error = error
 
 
 def _sample(strike: Strike, host: ServiceHost) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _SOURCES = (
     "chaoskit/history/recording/hot.c",
-    "chaoskit/history/format/occurrences.c",
+    "chaoskit/model/occurrences.c",
     "chaoskit/interop/jepsen/scan.c",
 )
 _FLAGS = ("-O2", "-Wall", "-Wno-missing-field-initializers", "-shared", "-fPIC")

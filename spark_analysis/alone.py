@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.judge.checking import find
-from chaoskit.judge.metrics import measure
+from chaoskit.judge.findings.checking import find
+from chaoskit.judge.timing.metrics import measure
 from spark_analysis.outcome import Outcome
 from spark_analysis.runs import Run
 

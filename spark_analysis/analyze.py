@@ -17,11 +17,11 @@ from hdrh.histogram import HdrHistogram
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
-from chaoskit.judge.counts import of_series, summed
-from chaoskit.judge.machine import full
-from chaoskit.judge.metrics import histogram
-from chaoskit.judge.timing import PHASES, QUIET, UNDER
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.timing.counts import of_series, summed
+from chaoskit.judge.timing.machine import full
+from chaoskit.judge.timing.metrics import histogram
+from chaoskit.judge.timing.timing import PHASES, QUIET, UNDER
+from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.run_page import REPORT as RUN_REPORT
 from chaoskit.report.words import due_p99_ms, release
 from spark_analysis import alone

@@ -1,6 +1,6 @@
 """The distributed check: partitions are checked in tasks, then combined and judged on the driver.
 
-The findings are the same as in process (`chaoskit.judge.checking.find`), because the same functions are used.
+The findings are the same as in process (`chaoskit.judge.findings.checking.find`), because the same functions are used.
 Nothing is written before all tasks of all runs have finished; then each run's findings and verdict replace the
 old ones. A job that is killed leaves all runs unchanged.
 """
@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import FINDINGS, Settling
+from chaoskit.contract.checkers.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
-from chaoskit.judge.counting import WAITS
-from chaoskit.judge.counts import summed
-from chaoskit.judge.guard import Guard, Raised
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.findings.checking import Checked, concluding, settle_and_conclude
+from chaoskit.judge.findings.guard import Guard, Raised
+from chaoskit.judge.timing.counting import WAITS
+from chaoskit.judge.timing.counts import summed
+from chaoskit.judge.verdict.verdict import Verdict
 from spark_analysis.outcome import Outcome, judge, why_unjudged
 from spark_analysis.runs import Run
 from spark_analysis.session import run_tasks, task_rows
@@ -51,7 +51,7 @@ def survey(
 
 
 def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
-    """Return the findings of a run, like `chaoskit.judge.checking.find`, from those of its partitions."""
+    """Return the findings of a run, like `chaoskit.judge.findings.checking.find`, from those of its partitions."""
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         index = checkers().index(cast("Any", checker))

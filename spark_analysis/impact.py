@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints, encoded, merged, percentiles
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Gone
+from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.counts import of_series
-from chaoskit.judge.metrics import never_made
-from chaoskit.judge.verdict_file import read_findings
+from chaoskit.judge.timing.counts import of_series
+from chaoskit.judge.timing.metrics import never_made
+from chaoskit.judge.verdict.verdict_file import read_findings
 from chaoskit.report.words import release
 from spark_analysis.outcome import Outcome
 from spark_analysis.runs import Run

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.plain import one_line
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.report.words import milliseconds, number
 from spark_analysis.standing import Standing
 

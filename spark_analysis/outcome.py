@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.reading.reader import History, group_sizes, read_operations
-from chaoskit.judge import judging
-from chaoskit.judge.checking import Checked
-from chaoskit.judge.counting import WAITS
-from chaoskit.judge.counts import COUNTS
-from chaoskit.judge.guard import Guard
-from chaoskit.judge.metrics import figures
-from chaoskit.judge.missing import require_messages
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.findings.checking import Checked
+from chaoskit.judge.findings.guard import Guard
+from chaoskit.judge.timing.counting import WAITS
+from chaoskit.judge.timing.counts import COUNTS
+from chaoskit.judge.timing.metrics import figures
+from chaoskit.judge.verdict import judging
+from chaoskit.judge.verdict.missing import require_messages
+from chaoskit.judge.verdict.verdict import Verdict
 from spark_analysis.runs import Run
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import Setting
+from chaoskit.contract.checkers.checker import Setting
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import RECORDED, verify
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.reading.reader import History, group_sizes
-from chaoskit.judge.checking import settings
-from chaoskit.judge.models import model_of
-from chaoskit.judge.subject import Declared, Subject, read_subject
-from chaoskit.judge.timing import Timing, faults_of, load_of
-from chaoskit.judge.verdict_file import read_findings, read_verdict
+from chaoskit.judge.findings.checking import settings
+from chaoskit.judge.subject.subject import Declared, Subject, read_subject
+from chaoskit.judge.timing.models import model_of
+from chaoskit.judge.timing.timing import Timing, faults_of, load_of
+from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
 from spark_analysis.units import Unit
 from spark_analysis.windows import Window, windows_of
 

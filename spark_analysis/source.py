@@ -23,10 +23,10 @@ from pyspark.sql.types import StructType
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.history.format.sound import sound
 from chaoskit.history.reading.reader import History, group_sizes, history_file, open_file
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.verdict.verdict_file import read_verdict
+from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 
 VERDICTS = pa.schema(
     [

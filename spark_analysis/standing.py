@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chaoskit.judge.verdict import VALID
+from chaoskit.judge.verdict.verdict import VALID
 from chaoskit.report.compared import sorted_differences
 
 _DIFFERENCES_SHOWN = 6

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from chaoskit.judge.timing import PHASES
+from chaoskit.judge.timing.timing import PHASES
 
 _TEXTS, _TIME = pa.list_(pa.string()), pa.timestamp("us", "UTC")
 

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Ints
-from chaoskit.contract.checker import Part, Settling
+from chaoskit.contract.checkers.checker import Part, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.format.schema import OPERATIONS
 from chaoskit.history.reading.reader import (
     Partition,
     group_sizes,
@@ -29,10 +28,11 @@ from chaoskit.history.reading.reader import (
     read_observations,
     read_operations,
 )
-from chaoskit.judge.checking import check_partition, controlling
-from chaoskit.judge.counting import Operations
-from chaoskit.judge.guard import Guard
-from chaoskit.judge.measuring import operations_counted, partition_measured
+from chaoskit.judge.findings.checking import check_partition, controlling
+from chaoskit.judge.findings.guard import Guard
+from chaoskit.judge.timing.counting import Operations
+from chaoskit.judge.timing.measuring import operations_counted, partition_measured
+from chaoskit.model.tables import OPERATIONS
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(

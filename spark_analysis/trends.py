@@ -15,7 +15,7 @@ import numpy as np
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json
-from chaoskit.judge.verdict import VALID
+from chaoskit.judge.verdict.verdict import VALID
 from spark_analysis.runs import Run
 
 PRECEDING_MIN, PRECEDING_MAX = 5, 20

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaoskit.contract.checker import Setting
-from chaoskit.contract.datamodel import LOG, DataModel
+from chaoskit.contract.checkers.checker import Setting
+from chaoskit.contract.workloads.datamodel import LOG, DataModel
 from chaoskit.history.reading.reader import Partition
-from chaoskit.judge.timing import Timing
+from chaoskit.judge.timing.timing import Timing
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000
 """Maximum number of rows of units that share a task, even if cores are idle."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.timing import around_ns
+from chaoskit.judge.timing.timing import around_ns
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 

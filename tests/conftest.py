@@ -43,7 +43,7 @@ _FIRST = (
 """Files that take longest. Distributed last, one of them would keep one process busy while the others have ended."""
 
 
-class _Together(LoadScopeScheduling):
+class _Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Distributes what runs together to one process."""
 
     def _split_scope(self, nodeid: str) -> str:

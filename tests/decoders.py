@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable
-from typing import Any
 
-from chaoskit.contract.wire import Pairing, Refusing, SizePrefixed
+from chaoskit.contract.systems.wire import Decoder, Pairing, Refusing, SizePrefixed
 
 
-def joined(decoder: Any, message: bytes, *, answers: bool) -> Hashable | None:
+def joined(decoder: Decoder, message: bytes, *, answers: bool) -> Hashable | None:
     """Return what joins a request with its response, if it is known; see `Pairing`."""
     assert isinstance(decoder, Pairing)
     header = decoder.response(message) if answers else decoder.request(message)
@@ -17,7 +16,7 @@ def joined(decoder: Any, message: bytes, *, answers: bool) -> Hashable | None:
     return decoder.pair(header, message, answers=answers)
 
 
-def refused(decoder: Any, response: bytes, error: str) -> bytes:
+def refused(decoder: Decoder, response: bytes, error: str) -> bytes:
     """Return a response made an error."""
     assert isinstance(decoder, Refusing)
     header = decoder.response(response)

@@ -13,20 +13,20 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.anomaly import CRASHED, About, Anomaly
-from chaoskit.contract.guarantee import Allowance, Declared, Effect, Rule
+from chaoskit.contract.checkers.anomaly import CRASHED, About, Anomaly
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Allowance, Declared, Effect, Rule
+from chaoskit.contract.guarantees.mechanism import Session
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.mechanism import Session
-from chaoskit.contract.traits import Group
+from chaoskit.contract.workloads.traits import Group
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.effects import effects as effects_of
 from chaoskit.judge.explaining.attribution import derive
 from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.effects import effects as effects_of
 from chaoskit.judge.explaining.record import NEVER, NONE, Ints, Record
+from chaoskit.model.place import Place
+from chaoskit.model.tables import PLACEMENTS
 
 SECOND = 1_000_000_000
 PLACE = ("topic", 0)

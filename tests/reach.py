@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import guaranteed
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from guaranteed import PLACE, PaperRecord, effect
 
-from chaoskit.contract.anomaly import CRASHED, About, Anomaly
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.checkers.anomaly import CRASHED, About, Anomaly
+from chaoskit.contract.guarantees.guarantee import Declared, Effect, Rule
+from chaoskit.contract.guarantees.mechanism import Copies, Limit, Mechanism, Party, Session, Way
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Session, Way
-from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History, Partition
 from chaoskit.judge.explaining.attribution import derive
 from chaoskit.judge.explaining.cases import Message
-from chaoskit.judge.explaining.record import NONE, Flags, Ints, Receipts, Sends
+from chaoskit.judge.explaining.record import NONE, Flags, Receipts, Sends
+from chaoskit.model.place import Place
 
 WITHOUT = "without a fault"
 """What explains a finding that needs no fault."""
@@ -34,7 +36,7 @@ WITHOUT = "without a fault"
 _START_S = 8.0
 _SHORT_S, _LONG_S = 2, 40
 _END_S = 59.75
-_OF_HOSTS: dict[str, dict[str, object]] = {
+_OF_HOSTS: dict[str, dict[str, Any]] = {
     "kill": {},
     "power-cut": {},
     "disk-wipe": {},
@@ -125,7 +127,7 @@ def _hosts(declared: Declared) -> list[str]:
     return [f"n{number + 1}" for number in range(declared.hosts or 3)]
 
 
-def _kinds(targets: tuple[str, ...]) -> Sequence[tuple[str, dict[str, object]]]:
+def _kinds(targets: tuple[str, ...]) -> Sequence[tuple[str, dict[str, Any]]]:
     return [(kind, {}) for kind in _OF_CLIENTS] if "-" in targets[0] else list(_OF_HOSTS.items())
 
 
@@ -206,7 +208,7 @@ class _Paper:
         return f"{own}, of consumer-0" if not others else f"{own or 'none'} of consumer-0, {others} of consumer-1"
 
 
-def _span(written_s: Ints, fault: Effect) -> str:
+def _span(written_s: npt.NDArray[np.float64], fault: Effect) -> str:
     if not written_s.size:
         return ""
     return f"{_instant(float(written_s.min()), fault)} to {_instant(float(written_s.max()), fault)}"

@@ -27,8 +27,8 @@ from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.interop.omb.room import check_room
 from chaoskit.interop.omb.stored import stored_run
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site

@@ -14,7 +14,7 @@ from chaoskit.cli.console import print_table
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.saying import say
 from chaoskit.cli.sweep import SweepProgress
-from chaoskit.judge.verdict import EXIT_CODES
+from chaoskit.judge.verdict.verdict import EXIT_CODES
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import DATAGRAM_MAX, floors

@@ -11,8 +11,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.contract import installed
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.host import Equipped
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import Equipped
 from chaoskit.contract.installed import taken_by_others
 from chaoskit.scenario.remote import named_in
 

@@ -11,18 +11,17 @@ import click
 from chaoskit.base.quantities import parse_duration
 from chaoskit.cli.chosen import chosen
 from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.explored_wire import explored
+from chaoskit.cli.explored_messages import explored
 from chaoskit.cli.options import PATH, quantity, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
-from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
-from chaoskit.judge.verdict import INVALID
+from chaoskit.contract.faults.exploring import Wishes as WireWishes
+from chaoskit.contract.hosts.disk import CutMode
+from chaoskit.judge.verdict.verdict import INVALID
 from chaoskit.search.explore import CrashPoint, PointTried, Wishes
 from chaoskit.search.explore import explore as explore_run
-from chaoskit.search.wire import THEN
-from chaoskit.search.wire import Wishes as WireWishes
 
 _STARTED = {True: "yes", False: "NO", None: "not known"}
 
@@ -61,8 +60,9 @@ class ExploreProgress(SeriesProgress):
     help="With --wire: only messages with such names; repeatable.",
 )  # fmt: skip
 @click.option(
-    "--then", multiple=True, metavar="ACTION", default=THEN, show_default=True,
-    help="With --wire: what is done with a message, as in a scenario; repeatable.",
+    "--then", multiple=True, metavar="ACTION",
+    help="With --wire: what is done with a message, as in a scenario; repeatable.  [default: drop, drop-and-close, "
+    "duplicate, delay 3s]",
 )  # fmt: skip
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON and nothing else.")

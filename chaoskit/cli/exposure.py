@@ -13,8 +13,8 @@ from chaoskit.cli.chosen import chosen
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.cli.saying import say
-from chaoskit.judge.exposure import measure_exposure
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.exposure.measuring import measure_exposure
+from chaoskit.judge.subject.subject import read_subject
 from chaoskit.report.exposed import in_hosts, lag_in_words
 
 

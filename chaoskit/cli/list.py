@@ -14,7 +14,7 @@ from chaoskit.base.store import VERDICT, run_name, runs
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.options import store_option
 from chaoskit.cli.saying import complain, say
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.scenario.files import meanings, ready_made, ready_made_sweeps, summary_of, variants_of
 
 _VARIANTS_WIDTH = 50

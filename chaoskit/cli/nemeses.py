@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from chaoskit.base import plugins
 from chaoskit.cli.console import Grid, wide_console
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.faults.nemesis import Nemesis
+from chaoskit.contract.faults.part import EVERYTHING
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Nemesis
-from chaoskit.contract.part import EVERYTHING
+from chaoskit.contract.systems.installation import Installation
 
 
 @click.command("nemeses")

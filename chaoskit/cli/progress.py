@@ -12,7 +12,7 @@ from rich.text import Text
 from chaoskit.base.plain import one_line
 from chaoskit.cli.console import progress_console
 from chaoskit.contract.event import Event, LoadTick, PhaseBegun
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.report.telling import told
 
 _RATE_WINDOW_S = 2

@@ -9,7 +9,7 @@ import click
 
 from chaoskit.cli.console import Grid, wide_console
 from chaoskit.cli.saying import say
-from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.judge.verdict.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.report.brief import brief
 from chaoskit.report.comparison_table import COLUMNS, comparison_rows
 from chaoskit.report.summary import summary

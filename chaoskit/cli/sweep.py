@@ -20,7 +20,7 @@ from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.contract.event import Event, LoadTick
-from chaoskit.judge.verdict import EXIT_CODES
+from chaoskit.judge.verdict.verdict import EXIT_CODES
 from chaoskit.report.telling import told
 from chaoskit.scenario.files import find_sweep
 from chaoskit.search import cost

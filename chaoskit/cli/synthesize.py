@@ -13,7 +13,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import store_option
 from chaoskit.cli.saying import say
 from chaoskit.contract import installed
-from chaoskit.contract.synthesizer import Synthesizer
+from chaoskit.contract.checkers.synthesizer import Synthesizer
 
 _TOLD_FROM = 2_000_000
 """Progress is shown only for histories with at least this many messages; smaller ones take no time."""

@@ -5,10 +5,11 @@ Frozen records without prose; text is produced where they are displayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +52,24 @@ class LoadTick(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultProved(Event):
-    """A fault took effect."""
+    """A fault took effect; `evidence` and `figures` are those of `chaoskit.contract.faults.evidence.Evidence`."""
 
     fault: int
     kind: str
     targets: tuple[str, ...]
     evidence: str
+    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FaultHealed(Event):
-    """A fault was undone, and this was proved."""
+    """A fault was undone, and this was proved; see `FaultProved`."""
 
     fault: int
     kind: str
     targets: tuple[str, ...]
     evidence: str
+    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from chaoskit.base import plugins
-from chaoskit.contract.anomaly import CRASHED, Anomaly, Gone
-from chaoskit.contract.checker import Checker
-from chaoskit.contract.digesting import Digesting, Fate
-from chaoskit.contract.host import HostProvider
-from chaoskit.contract.nemesis import Nemesis
-from chaoskit.contract.synthesizer import Synthesizer
-from chaoskit.contract.system import Apart, System
-from chaoskit.contract.workload import Workload
+from chaoskit.contract.checkers.anomaly import CRASHED, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Checker
+from chaoskit.contract.checkers.digesting import Digesting, Fate
+from chaoskit.contract.checkers.synthesizer import Synthesizer
+from chaoskit.contract.faults.nemesis import Nemesis
+from chaoskit.contract.hosts.host import HostProvider
+from chaoskit.contract.systems.system import Apart, System
+from chaoskit.contract.workloads.workload import Workload
 
 
 @cache

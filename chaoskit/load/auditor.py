@@ -12,12 +12,15 @@ from contextlib import suppress
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.client import Auditor, GapReader, LogClients
-from chaoskit.contract.vocabulary import INFO, OK, Bounds, Place
-from chaoskit.contract.workload import Control, Job
+from chaoskit.contract.clients.client import Auditor, GapReader, LogClients
+from chaoskit.contract.workloads.workload import Control, Job
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.probes import probe
 from chaoskit.load.reader import Reader
+from chaoskit.model.audit import Bounds
+from chaoskit.model.observations.log import UnreadableGap
+from chaoskit.model.outcome import INFO, OK
+from chaoskit.model.place import Place
 
 _STALL_S = 45
 """A final read that learns and receives nothing for this long ends incomplete. This is longer than the open transaction
@@ -156,7 +159,7 @@ class _Gaps:
             self._told[topic, partition] = -1 if gap is None else gap.first
             return False
         op = self._recorder.invoke("skip")
-        self._recorder.observed(op, "unreadable", topic, partition, value=gap.until, position=gap.first)
+        self._recorder.observe(op, topic, partition, UnreadableGap(gap.first, gap.until))
         consumer.pass_gap(topic, partition, gap.until)
         self._recorder.complete(op, OK, gap.error)
         return True

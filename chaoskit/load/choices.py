@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
 
 
 class Choices:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import LogClients, SeekingClients
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import LogClients, SeekingClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.partitioned import GroupedOptions
 from chaoskit.load.reader import Reader
 from chaoskit.load.receiver import NOBODY

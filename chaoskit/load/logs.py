@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.client import LogClients
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced, Replays, Routed
-from chaoskit.contract.vocabulary import AUDITOR
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Paced, Replays, Routed
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.auditor import audit
 from chaoskit.load.consumer import consume
 from chaoskit.load.options import per_second
 from chaoskit.load.partitioned import PartitionedOptions
 from chaoskit.load.producer import produce
 from chaoskit.load.workload import LoadWorkload
+from chaoskit.model.operation import AUDITOR
 
 
 class PartitionedWorkload(LoadWorkload):

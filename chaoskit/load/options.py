@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from chaoskit.base.quantities import SizeOrBytes
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model import payload
+from chaoskit.model.place import Place
 
 MessageSize = Annotated[SizeOrBytes, Field(ge=payload.SIZE_MIN, le=2**30)]
 """Size of each payload."""

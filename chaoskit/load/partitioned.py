@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions
+from chaoskit.model.place import Place
 
 _PARTITIONS_MAX = 100_000
 _REPLICATION = 3

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from chaoskit.contract.client import LogClients, Producer
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Outcome, Place
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import LogClients, Producer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.options import LoadOptions
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, OK, Outcome
+from chaoskit.model.place import Place
 
 
 class Probes:
@@ -38,7 +40,7 @@ class Probes:
     def completed(
         self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
-        """See `chaoskit.contract.client.Completed`."""
+        """See `chaoskit.contract.clients.client.Completed`."""
         self._outcomes[op] = outcome
         if position is not None:
             self.positions[self._places[op]] = position

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.client import Completed, LogClients, Producer
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, LogClients, Producer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, Schedule, wake_on_time
 from chaoskit.load.sender import Options, Sender

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Consumer, GroupConsumer, Pausing, PositionLost
+from chaoskit.contract.clients.client import Consumer, GroupConsumer, Pausing, PositionLost
+from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.power import held
-from chaoskit.contract.recording import Recorder
-from chaoskit.contract.vocabulary import OK, Place
 from chaoskit.load.receiver import NOBODY, Poller
+from chaoskit.model.observations.group import Assigned, Committed, ReadingBegan
+from chaoskit.model.outcome import OK
+from chaoskit.model.place import Place
 
 
 class Reader(Poller[Consumer]):
@@ -39,7 +41,7 @@ class Reader(Poller[Consumer]):
         places = [(self.recorder.in_system(topic), partition) for topic, partition in partitions]
         with self.recorder.operation("assign") as op:
             for topic, partition in places:
-                self.recorder.observed(op, "reading", topic, partition)
+                self.recorder.observe(op, topic, partition, ReadingBegan())
             self.source.assign(places)
 
     def subscribe(self, topics: Sequence[str]) -> None:
@@ -48,11 +50,11 @@ class Reader(Poller[Consumer]):
             self._member.subscribe([self.recorder.in_system(topic) for topic in topics], self)
 
     def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
-        """Record a new assignment; see `chaoskit.contract.client.Membership`."""
+        """Record a new assignment; see `chaoskit.contract.clients.client.Membership`."""
         self._group, self._generation = group, generation
         with self.recorder.operation("assign") as op:
             for topic, partition in partitions:
-                self._observe(op, "assigned", topic, partition, None)
+                self.recorder.observe(op, topic, partition, Assigned(self._group, self._generation))
 
     def revoked(self) -> None:
         """Commit a last time, and record that all partitions are revoked."""
@@ -66,7 +68,7 @@ class Reader(Poller[Consumer]):
             return
         op = self.recorder.invoke("commit")
         for topic, partition, position in reached:
-            self._observe(op, "committed", topic, partition, position)
+            self.recorder.observe(op, topic, partition, Committed(self._group, self._generation, position))
         self.recorder.complete(op, *self._member.commit(reached))
 
     def go_on(self, lost: PositionLost) -> None:
@@ -84,6 +86,3 @@ class Reader(Poller[Consumer]):
         self._paused = paused
         with self.recorder.operation("pause" if paused else "unpause"):
             held(Pausing, [self.source], "its consumer").hold(paused=paused)
-
-    def _observe(self, op: int, kind: str, topic: str, partition: int, position: int | None) -> None:
-        self.recorder.observed(op, kind, topic, partition, name=self._group, value=self._generation, position=position)

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
-from chaoskit.contract.client import PositionLost
-from chaoskit.contract.recording import Delivery, Recorder
-from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
-from chaoskit.contract.workload import Result
+from chaoskit.contract.clients.client import PositionLost
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Result
+from chaoskit.model.message import PRODUCER_SHIFT, Delivery
+from chaoskit.model.outcome import FAIL, OK
+from chaoskit.model.place import Place
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
@@ -21,7 +23,7 @@ class Source(Protocol):
     """A pollable source: a consumer of partitions, or of a subscription."""
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        """See `chaoskit.contract.client.Consumer`."""
+        """See `chaoskit.contract.clients.client.Consumer`."""
         ...
 
     def close(self) -> None:

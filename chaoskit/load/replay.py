@@ -6,10 +6,14 @@ import time
 from collections.abc import Iterable
 
 from chaoskit.base.quantities import MILLISECOND, SECOND
-from chaoskit.contract.client import SeekingConsumer
-from chaoskit.contract.recording import Delivery, Recorder, payload
-from chaoskit.contract.vocabulary import INFO, OK, Place
+from chaoskit.contract.clients.client import SeekingConsumer
+from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.load.partitioned import ReplayOptions
+from chaoskit.model import payload
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.log import Sought
+from chaoskit.model.outcome import INFO, OK
+from chaoskit.model.place import Place
 
 _AGAIN_NS = SECOND
 """How long a partition is left alone whose seek failed."""
@@ -59,7 +63,7 @@ class Replay:
 
     def _went_back(self, place: Place, position: int) -> bool:
         op = self._recorder.invoke("replay")
-        self._recorder.observed(op, "sought", *place, name=self._wanted.by, value=self._wanted.back, position=position)
+        self._recorder.observe(op, *place, Sought(self._wanted.by, self._wanted.back, position))
         if self._by_time:
             error = self._consumer.seek_to_time(place, self._at_ms)
         else:

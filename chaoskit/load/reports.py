@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.recording import Recorder
-from chaoskit.contract.workload import Control
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Control
 
 _EVERY_NS = 200_000_000
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from chaoskit.contract.client import Bursting, Completed, Producer
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Bursting, Completed, Producer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
 
 P = TypeVar("P", bound=Producer)
 Options = TypeVar("Options", bound=LoadOptions)

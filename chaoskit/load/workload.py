@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.load.options import LoadOptions
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit.judge.machine import Machine
+from chaoskit.judge.timing.machine import Machine
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots
 from chaoskit.report.page_file import write_page

@@ -10,8 +10,8 @@ from typing import Any
 
 from chaoskit.base.plain import one_line, plain
 from chaoskit.contract import installed
-from chaoskit.judge.bounds import describe
-from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.judge.verdict.bounds import describe
+from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.run_page import REPORT

@@ -9,10 +9,10 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.judge.headline import without_consequence
-from chaoskit.judge.machine import full
-from chaoskit.judge.subject import Declared
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.timing.machine import full
+from chaoskit.judge.verdict.headline import without_consequence
+from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, p99, release, scalar
 
 _NAMES = ("seed", "name")

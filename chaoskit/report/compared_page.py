@@ -8,8 +8,8 @@ from typing import Any
 
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.readers import readers_of
-from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.faults.readers import readers_of
+from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.report import charts
 from chaoskit.report.compared import Compared, figures, labels, letter
 from chaoskit.report.comparisons import PALETTE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chaoskit.judge.at_stake import nothing_at_stake
-from chaoskit.judge.machine import full
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.faults.at_stake import nothing_at_stake
+from chaoskit.judge.timing.machine import full
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.compared import differing
 from chaoskit.report.words import PHASE_WORDS, milliseconds, number, p99, scalar
 

@@ -25,7 +25,7 @@ def in_words(told: Mapping[str, Any]) -> list[str]:
 
 
 def figures(by_second: Sequence[Mapping[str, Any]], domain: list[float]) -> list[dict[str, Any]]:
-    """Return the charts of an exposure's course; see `chaoskit.judge.exposure.Exposure.by_second`."""
+    """Return the charts of an exposure's course; see `chaoskit.judge.exposure.measuring.Exposure.by_second`."""
     if not by_second:
         return []
     lost = [{"t": row["at_s"], **{name: row["loss_window"].get(name) for name in _SHOWN}} for row in by_second]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Gone
-from chaoskit.judge.headline import Counted
+from chaoskit.contract.checkers.anomaly import Gone
+from chaoskit.judge.verdict.headline import Counted
 
 
 def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from chaoskit.base.plain import lines, one_line, plain
-from chaoskit.judge.bounds import describe
-from chaoskit.judge.verdict import VALID, Verdict
+from chaoskit.judge.verdict.bounds import describe
+from chaoskit.judge.verdict.verdict import VALID, Verdict
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import replay_command, summary
 

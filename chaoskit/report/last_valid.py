@@ -9,9 +9,9 @@ from typing import NamedTuple
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.base.plain import one_line
-from chaoskit.judge.subject import Declared
-from chaoskit.judge.verdict import VALID
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.verdict.verdict import VALID
+from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.compared import sorted_differences
 
 _SHOWN = 4

@@ -7,8 +7,8 @@ from itertools import cycle, groupby, pairwise
 from typing import Any
 
 from chaoskit.history.compacting.placements import Placements, Standing
-from chaoskit.history.format.audits import Place
-from chaoskit.judge.readers import Readers
+from chaoskit.judge.faults.readers import Readers
+from chaoskit.model.place import Place
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE
 

@@ -9,18 +9,18 @@ from typing import Any
 from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Gone
+from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
-from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.consequence_words import in_words, staked
-from chaoskit.judge.headline import Told, lost_messages
-from chaoskit.judge.readers import Readers, readers_of
-from chaoskit.judge.subject import Declared
-from chaoskit.judge.timing import Timing, faults_of, load_of
-from chaoskit.judge.verdict_file import read_findings, read_verdict
+from chaoskit.judge.faults.consequence_words import in_words, staked
+from chaoskit.judge.faults.readers import Readers, readers_of
+from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.timing.timing import Timing, faults_of, load_of
+from chaoskit.judge.verdict.bounds import Bounded, describe
+from chaoskit.judge.verdict.headline import Told, lost_messages
+from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts, exposed, membership
 from chaoskit.report.following import in_order
 from chaoskit.report.page_file import tried

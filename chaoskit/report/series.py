@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
 from chaoskit.history.reading.reader import History, group_sizes, read_messages, read_observations, read_operations
-from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
-from chaoskit.judge.models import model_of
-from chaoskit.judge.timing import Timing
+from chaoskit.judge.timing.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
+from chaoskit.judge.timing.models import model_of
+from chaoskit.judge.timing.timing import Timing
 
 BINS_MAX = 240
 _GAPS_MAX = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 from chaoskit.base.quantities import format_size
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import Gone
+from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
 from chaoskit.report.page_file import write_page

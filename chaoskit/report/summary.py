@@ -10,10 +10,10 @@ from typing import Any
 
 from chaoskit.base.plain import one_line, plain
 from chaoskit.history.compacting.drivers import DriverTold
-from chaoskit.history.format.schema import PRODUCER_SHIFT
-from chaoskit.judge.bounds import describe
-from chaoskit.judge.consequence_words import in_words, staked
-from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.judge.faults.consequence_words import in_words, staked
+from chaoskit.judge.verdict.bounds import describe
+from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
+from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.report import exposed
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid

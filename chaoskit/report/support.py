@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from chaoskit.base import plugins
 from chaoskit.contract import installed
-from chaoskit.contract.explaining import explanations
-from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
-from chaoskit.contract.workload import Workload
+from chaoskit.contract.systems.explaining import explanations
+from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS, System
+from chaoskit.contract.workloads.workload import Workload
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
 NO = "no"

@@ -26,9 +26,9 @@ def told(event: Event) -> str:  # noqa: PLR0911, C901  # one for each event
     match event:
         case PhaseBegun(name):
             return name
-        case FaultProved(_, kind, targets, evidence):
+        case FaultProved(_, kind, targets, evidence, _):
             return f"{kind} on {', '.join(targets)}: {evidence}"
-        case FaultHealed(_, kind, targets, evidence):
+        case FaultHealed(_, kind, targets, evidence, _):
             return f"healed {kind} on {', '.join(targets)}: {evidence}"
         case FaultFailed(_, kind, problem):
             return f"{kind}: {problem}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.judge.machine import Machine
-from chaoskit.judge.timing import PHASES
+from chaoskit.judge.timing.machine import Machine
+from chaoskit.judge.timing.timing import PHASES
 
 _TOLD_MIN_CORES = 0.01
 PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))

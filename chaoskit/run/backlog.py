@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract.event import PhaseBegun, Watcher
-from chaoskit.contract.traits import Backlog
-from chaoskit.history.recording.recorder import Progress
-from chaoskit.judge.recovery import BuiltBacklog
+from chaoskit.contract.workloads.traits import Backlog
+from chaoskit.judge.timing.recovery import BuiltBacklog
+from chaoskit.model.progress import Progress
 from chaoskit.run.client import Client
 
 

@@ -16,10 +16,10 @@ from typing import IO
 
 from chaoskit.base import latency
 from chaoskit.base.errors import RunFailed
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.seat import Seating
-from chaoskit.contract.workload import Result, Task
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.seat import Seating
+from chaoskit.contract.workloads.workload import Result, Task
+from chaoskit.model.progress import Progress
 
 _ANSWER_S = 0.2
 READY_TIMEOUT_S = 30
@@ -81,7 +81,7 @@ class Worker:
 
 
 class Client:
-    """A client of the workload, across all its incarnations; see `chaoskit.contract.nemesis.ClientProcess`.
+    """A client of the workload, across all its incarnations; see `chaoskit.contract.faults.nemesis.ClientProcess`.
 
     Args:
         task: task of the first incarnation.

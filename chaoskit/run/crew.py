@@ -15,7 +15,7 @@ from chaoskit.base.clocks import compared
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.driver import Driver, Driving
+from chaoskit.contract.clients.driver import Driver, Driving
 from chaoskit.history.compacting.drivers import Comparison, DriverLog
 from chaoskit.scenario.plan import Plan
 

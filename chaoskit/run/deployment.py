@@ -14,14 +14,14 @@ from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.attach import Attaching
 from chaoskit.contract.event import HostsKept, PhaseBegun, Problem, Watcher
-from chaoskit.contract.host import Lab, ServiceHost
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.hosts.host import Lab, ServiceHost
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import Service
-from chaoskit.contract.system import Rooted
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.systems.attach import Attaching
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Service
+from chaoskit.contract.systems.system import Rooted
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.run.interruption import TooEarly
 from chaoskit.run.preceding import precede, preceded
 from chaoskit.run.warden import Warden

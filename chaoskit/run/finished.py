@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.run.interruption import INTERRUPTED
 
 

@@ -23,12 +23,12 @@ import numpy as np
 from chaoskit.base import latency
 from chaoskit.base.journal import Journal
 from chaoskit.base.secrets import environment_in
-from chaoskit.contract.driver import Driver
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.seat import Seating
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.clients.driver import Driver
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.seat import Seating
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.segment import HistoryFull
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run.client import READY_TIMEOUT_S, Client, Worker, last_words
 from chaoskit.run.crew import Crew
 from chaoskit.run.heal import PROCESS, WORKER_MODULE

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from chaoskit.contract import installed
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.run.warden import watched
 
 _PYTHON = "/usr/bin/python3"

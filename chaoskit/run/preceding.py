@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.faults.nemesis import Preceding
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Preceding
-from chaoskit.contract.service import Service
+from chaoskit.contract.systems.service import Service
 from chaoskit.scenario.plan import Plan
 
 

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Protocol
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 
 _LOOK_S = 0.1
 _ANSWER_S = 0.2

@@ -10,14 +10,14 @@ from types import TracebackType
 
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed, RunInterrupted
-from chaoskit.contract.attach import Attaching
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
+from chaoskit.contract.systems.attach import Attaching
 from chaoskit.history.compacting.compact import drop_wal
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.segment import room_in
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.run_page import try_report
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.eventlog import EventLog

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from chaoskit.base.quantities import format_duration
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run.faults.stall import Stall
 from chaoskit.scenario.stopping import StopWhen
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import Placing, Service, ServiceError
+from chaoskit.contract.systems.service import Placing, Service, ServiceError
 from chaoskit.history.compacting.placements import PlacementLog, Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.segment import HistoryFull
+from chaoskit.model.place import Place
 
 _EVERY_S = 1.0
 _SILENT_NS = 3 * SECOND

@@ -15,18 +15,18 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import HostError
-from chaoskit.contract.installation import Revival, Supervision
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import Reporting, ServiceError
-from chaoskit.contract.traits import Backlog, Group, Paced, Routed
-from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.contract.systems.installation import Revival, Supervision
+from chaoskit.contract.systems.service import Reporting, ServiceError
+from chaoskit.contract.workloads.traits import Backlog, Group, Paced, Routed
+from chaoskit.contract.workloads.workload import PRODUCER, Task
 from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
-from chaoskit.history.format.schema import AUDITOR
+from chaoskit.model.operation import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.client import Client

@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from chaoskit.contract import installed
-from chaoskit.contract.system import Naming
-from chaoskit.contract.workload import Job, Result, Task
+from chaoskit.contract.systems.system import Naming
+from chaoskit.contract.workloads.workload import Job, Result, Task
 from chaoskit.history.format.segment import HistoryFull
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.progress import Progress
 
 ON_DRIVER = "-"
 PAUSE, RESUME = b"pause\n", b"resume\n"
@@ -36,7 +37,7 @@ _MEANWHILE_S = 0.2
 
 
 class HarnessLink:
-    """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`.
+    """The worker's end of its link to the harness; see `chaoskit.contract.workloads.workload.Control`.
 
     Args:
         messages: where messages to the harness are written.
@@ -138,7 +139,7 @@ def _run(order_path: str) -> None:
                 task=task,
                 options=workload.options.model_validate(order["options"]),
                 clients=system.clients(connection),
-                recorder=Recorder(wal, order["run_id"], order["namespace"]),
+                recorder=WalRecorder(wal, order["run_id"], order["namespace"]),
                 control=link,
                 bound_ns=order["bound_ns"],
             )

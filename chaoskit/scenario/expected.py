@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, PlainSe
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import format_duration, parse_duration
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.guarantees.guarantee import Declared
 
 Number = Literal["none", "some"] | int
 
@@ -23,7 +23,7 @@ class ExpectedConsequence(BaseModel):
 
     Attributes:
         consequence: `some`: anything; `none`: nothing; or a change of membership that must be among what it changed, as
-            in `chaoskit.judge.consequence.Change`; or what its clients must have experienced.
+            in `chaoskit.judge.faults.consequence.Change`; or what its clients must have experienced.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

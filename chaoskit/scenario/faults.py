@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.quantities import format_duration
+from chaoskit.contract.faults.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.installed import nemesis, taken_by_others
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.power import words
 from chaoskit.scenario.model import ONE_KIND_OF_TIME, Choice, FaultSpec
 from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, as_list, check_targets

@@ -6,12 +6,12 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import format_duration
-from chaoskit.contract.client import SeekingClients
-from chaoskit.contract.explaining import explanations
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.system import Queues, System, Typed
-from chaoskit.contract.traits import Queueing, Replays
-from chaoskit.contract.workload import Workload
+from chaoskit.contract.clients.client import SeekingClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.systems.explaining import explanations
+from chaoskit.contract.systems.system import Queues, System, Typed
+from chaoskit.contract.workloads.traits import Queueing, Replays
+from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.model import Scenario
 
 

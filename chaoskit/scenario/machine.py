@@ -8,11 +8,11 @@ import psutil
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import files_in
-from chaoskit.contract.driver import Driving
-from chaoskit.contract.host import Equipped, Rooting
+from chaoskit.contract.clients.driver import Driving
+from chaoskit.contract.faults.nemesis import Preparing
+from chaoskit.contract.hosts.host import Equipped, Rooting
 from chaoskit.contract.installed import nemesis, ready_system
-from chaoskit.contract.nemesis import Preparing
-from chaoskit.contract.system import Rooted
+from chaoskit.contract.systems.system import Rooted
 from chaoskit.scenario.plan import Plan
 
 _CLIENT_BYTES = 40 * 2**20

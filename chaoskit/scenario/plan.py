@@ -11,17 +11,17 @@ from chaoskit.base.downloads import told_only
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
-from chaoskit.contract.attach import Attaching
-from chaoskit.contract.driver import Driving
-from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import HostProvider
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.clients.driver import Driving
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
+from chaoskit.contract.hosts.host import HostProvider
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.system import Fetching, System, Varied, between_clients, typed
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
-from chaoskit.contract.workload import CONSUMER, PRODUCER, SideTopics, Workload
+from chaoskit.contract.systems.attach import Attaching
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.system import Fetching, System, Varied, between_clients, typed
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Backlog, Paced, Resends, Routed, Transactions
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, SideTopics, Workload
 from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
 from chaoskit.scenario.loads import check_copies, check_workload, missing_powers

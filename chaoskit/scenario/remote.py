@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.host import HostProvider
+from chaoskit.contract.hosts.host import HostProvider
 from chaoskit.contract.installed import provider
 from chaoskit.contract.mistakes import validated
 from chaoskit.scenario.inventory import read_inventory

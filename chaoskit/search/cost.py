@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
-from chaoskit.judge.headline import Told, lost_messages
-from chaoskit.judge.verdict import VALID
+from chaoskit.judge.verdict.headline import Told, lost_messages
+from chaoskit.judge.verdict.verdict import VALID
 from chaoskit.report.words import PERCENTILE_WORDS, number
 from chaoskit.search.sweep import Results, Sweep
 from chaoskit.search.table import proves

@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.state import state_folder
-from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event, Watcher
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.hosts.disk import CutMode
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.model.place import Place
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
@@ -49,7 +49,7 @@ class Wishes:
     Attributes:
         count: number of points.
         seed: seed for the points and for the writes that each cut keeps.
-        on_cut: what happens to unflushed writes: a mode of `chaoskit.contract.disk.CutMode`.
+        on_cut: what happens to unflushed writes: a mode of `chaoskit.contract.hosts.disk.CutMode`.
         apart_ns: the hosts lose their power within so many ns of each other.
         whole: at each point, one host, drawn, loses nothing that its disk had received.
     """

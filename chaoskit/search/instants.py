@@ -10,7 +10,7 @@ from itertools import cycle
 import numpy as np
 
 from chaoskit.base.errors import BadInput
-from chaoskit.judge.loss_window import cut
+from chaoskit.judge.exposure.loss_window import cut
 from chaoskit.search.recorded import Recorded
 
 EARLY, EXPOSED, FOLDERS, DICE = "set-up", "exposed", "folders", "dice"

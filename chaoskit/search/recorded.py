@@ -12,17 +12,18 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
-from chaoskit.contract import installed, mechanism
-from chaoskit.contract.anomaly import Gone
-from chaoskit.contract.guarantee import Allowance, Damage
-from chaoskit.contract.recorded_disk import RecordedDisks
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract import installed
+from chaoskit.contract.checkers.anomaly import Gone
+from chaoskit.contract.guarantees import mechanism
+from chaoskit.contract.guarantees.guarantee import Allowance, Damage
+from chaoskit.contract.hosts.recorded_disk import RecordedDisks
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.copies import acknowledged, read_copies, recorded
-from chaoskit.judge.loss_window import Copies
-from chaoskit.judge.recovery import read_recovery
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.exposure.copies import acknowledged, read_copies, recorded
+from chaoskit.judge.exposure.loss_window import Copies
+from chaoskit.judge.subject.subject import read_subject
+from chaoskit.judge.timing.recovery import read_recovery
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 

@@ -19,10 +19,10 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract.event import Event, Problem, Watcher
-from chaoskit.history.format.schema import FAULTS
-from chaoskit.judge.recovery import read_recovery
-from chaoskit.judge.verdict import INVALID
-from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.judge.timing.recovery import read_recovery
+from chaoskit.judge.verdict.verdict import INVALID
+from chaoskit.judge.verdict.verdict_file import read_verdict
+from chaoskit.model.tables import FAULTS
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan

@@ -1,7 +1,7 @@
 """Systems beside each other: what the runs of a sweep tell of round trips, of throughput, and of what did not arrive.
 
 The first axis of the sweep has what is compared, the second one the loads. What a run measures, its workload says
-(`chaoskit.contract.workload.Measuring`); of any other run it is told what became of the messages.
+(`chaoskit.contract.workloads.workload.Measuring`); of any other run it is told what became of the messages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.workload import Measuring
+from chaoskit.contract.workloads.workload import Measuring
 from chaoskit.history.reading.reader import History
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.run.floor import Floor

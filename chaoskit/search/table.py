@@ -13,9 +13,9 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from chaoskit.judge.at_stake import nothing_at_stake
-from chaoskit.judge.machine import full
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.judge.faults.at_stake import nothing_at_stake
+from chaoskit.judge.timing.machine import full
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.search.sweep import Cell, Results, Sweep
 
 CONFIDENCE = 0.95

@@ -15,7 +15,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted, neares
 from chaoskit.base.plain import below, one_line
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event
-from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary
 from chaoskit.report.telling import told

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.vocabulary import OUTCOMES
-from checkers.arrays.columns import NONE, Ints, codes, integers, is_one_of
+from chaoskit.base.columns import NONE, Ints, codes, integers, is_one_of
+from chaoskit.model.outcome import OUTCOMES
 
 OK, FAIL, INFO = range(len(OUTCOMES))
 ABORTED = len(OUTCOMES)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Setting
-from checkers.arrays.columns import NONE, Ints
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Setting
 from checkers.arrays.rows import Receives
 from checkers.arrays.view import LogView
 

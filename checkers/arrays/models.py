@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.datamodel import LEDGER, LOG, MODELS, PUBSUB, QUEUE
+from chaoskit.contract.workloads.datamodel import LEDGER, LOG, MODELS, PUBSUB, QUEUE
 
 IN_LOGS = (LOG,)
 LEDGERS = (LEDGER,)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Ints, changes
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.model.message import PRODUCER_SHIFT
+from checkers.arrays.columns import changes
 
 _SPREAD_MAX = 4
 """Maximum ratio of ids to numbers before sorting is used instead: tables indexed by id then cost at most 16 bytes

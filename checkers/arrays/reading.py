@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.arrays.columns import NONE, Flags, Ints, changes, stable_order
+from chaoskit.base.columns import NONE, Flags, Ints
+from checkers.arrays.columns import changes, stable_order
 from checkers.arrays.rows import Operations, Receives
 
 

@@ -12,9 +12,11 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.base.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.vocabulary import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS, REPOSITIONING
-from checkers.arrays.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
+from chaoskit.model.message import DIRECTIONS, PAYLOADS
+from chaoskit.model.operation import ASKING, AUDITOR, REPOSITIONING
+from chaoskit.model.outcome import DUPLICATE, OUTCOMES
 from checkers.arrays.ends import OK, Transactions
 
 INTACT, DAMAGED, FOREIGN = range(len(PAYLOADS))

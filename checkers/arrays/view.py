@@ -14,24 +14,14 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
+from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import (
-    NONE,
-    Flags,
-    Ints,
-    changes,
-    first_rows,
-    integers,
-    is_one_of,
-    is_sorted,
-    marked,
-    running_maximum,
-    stable_order,
-)
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.observations.group import ReadingBegan
+from chaoskit.model.observations.log import Sought, UnreadableGap
+from checkers.arrays.columns import changes, first_rows, is_sorted, marked, running_maximum, stable_order
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.numbering import Numbering
 from checkers.arrays.reading import Reading, reading_of
@@ -53,8 +43,7 @@ class LogView:
 
     def __init__(self, part: Part) -> None:
         self.setting = part.setting
-        refused = part.observations.filter(pa.array(is_one_of(part.observations["kind"], ["unreadable"])))
-        self._refused = integers(refused["position"]), integers(refused["value"])
+        self._refused = UnreadableGap.read(part.observations)
         self.operations = Operations.of(part.operations)
         self.sought = _sought(part, self.operations)
         kept = _kept(part, self.operations) | _elsewhere(part, self.operations, self.sought[0])
@@ -281,11 +270,11 @@ def _kept(part: Part, rows: Operations) -> Flags:
 
     Known only where what readers were told to read was recorded (`reading`).
     """
-    told = rows.rows_of(integers(part.observations["op"])[is_one_of(part.observations["kind"], ["reading"])])
+    began = rows.rows_of(ReadingBegan.ops(part.observations))
     kept = np.zeros(rows.op.size, np.bool_)
-    if not told.size:
+    if not began.size:
         return kept
-    here = marked(rows.op.size, told)
+    here = marked(rows.op.size, began)
     moves = np.flatnonzero(is_one_of(part.operations["f"], ["assign", "subscribe"]) & (rows.outcome != FAIL))
     moves = moves[np.argsort(rows.process[moves], kind="stable")]
     again = here[moves[1:]] & here[moves[:-1]] & (rows.process[moves[1:]] == rows.process[moves[:-1]])
@@ -294,8 +283,8 @@ def _kept(part: Part, rows: Operations) -> Flags:
 
 
 def _sought(part: Part, rows: Operations) -> tuple[Ints, Ints]:
-    told = np.flatnonzero(is_one_of(part.observations["kind"], ["sought"]))
-    return rows.rows_of(integers(part.observations["op"])[told]), integers(part.observations["position"])[told]
+    op, latest = Sought.read(part.observations)
+    return rows.rows_of(op), latest
 
 
 def _elsewhere(part: Part, rows: Operations, sought: Ints) -> Flags:

@@ -15,8 +15,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import NONE, Ints, changes, distinct, marked, run_starts, running_maximum
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from checkers.arrays.columns import changes, distinct, marked, run_starts, running_maximum
 from checkers.arrays.findings import findings_of, merged, received_after
 from checkers.arrays.models import FEEDS, LOGS, SENT
 from checkers.arrays.rows import Rows

@@ -15,9 +15,9 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import KINDS
-from checkers.arrays.columns import NONE, Ints, codes, group_numbers, integers, is_one_of, words_of
+from chaoskit.base.columns import NONE, Flags, Ints, group_numbers, integers, is_one_of
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.observations.subscription import KINDS, SubscriptionActs
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView
 
@@ -36,12 +36,12 @@ class Settlements(Rows):
     until_ns: Ints
 
     @classmethod
-    def of(cls, observations: pa.Table, chosen: Ints, rows: Operations) -> Self:
-        """Read some rows of schema `OBSERVATIONS`."""
-        operation = rows.rows_of(integers(observations["op"])[chosen])
+    def of(cls, acts: SubscriptionActs, chosen: Flags, rows: Operations) -> Self:
+        """Return some of the acts of consumers."""
+        operation = rows.rows_of(acts.op[chosen])
         start_ns = rows.start_ns[operation]
         until_ns = np.maximum(rows.end_ns[operation], start_ns)
-        return cls(integers(observations["position"])[chosen], rows.process[operation], operation, start_ns, until_ns)
+        return cls(acts.position[chosen], rows.process[operation], operation, start_ns, until_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,32 +92,25 @@ class Subscription:
     undrained: Ints
 
 
-ACTS = ("subscribed", "acked", "nacked")
-"""Kinds of observations about subscriptions."""
-
-
 def subscriptions_of(part: Part) -> list[Subscription]:
     """Return the subscriptions of a partition."""
-    observations, operations, view = part.observations, part.operations, part.view(LogView)
-    kind = codes(observations["kind"], KINDS)
-    telling = np.flatnonzero(is_one_of(observations["kind"], ACTS))
-    if not telling.size:
+    acts, operations, view = SubscriptionActs.read(part.observations), part.operations, part.view(LogView)
+    if not acts.op.size:
         return []
-    name, names = words_of(observations.take(pa.array(telling))["name"])
     taken = _taken(view, part.messages, operations)
     found = []
-    for number in range(len(names)):
-        own = telling[name == number]
-        subscribed, acked, nacked = (own[kind[own] == KINDS.index(act)] for act in ACTS)
-        acks = Settlements.of(observations, acked, view.operations)
-        nacks = Settlements.of(observations, nacked, view.operations)
-        members = np.unique(view.operations.process[view.operations.rows_of(integers(observations["op"])[subscribed])])
+    for number in range(len(acts.names)):
+        own = acts.subscription == number
+        subscribed, acked, nacked = (own & (acts.kind == kind) for kind in range(len(KINDS)))
+        acks = Settlements.of(acts, acked, view.operations)
+        nacks = Settlements.of(acts, nacked, view.operations)
+        members = np.unique(view.operations.process[view.operations.rows_of(acts.op[subscribed])])
         deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
         drains = _of_members(operations, ("drain",), view.operations, members)
         undrained = drains[view.operations.outcome[drains] != 0]
         found.append(
             Subscription(
-                kind=int(integers(observations["value"])[subscribed].max(initial=0)),
+                kind=int(acts.type[subscribed].max(initial=0)),
                 processes=members,
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
                 acks=acks,

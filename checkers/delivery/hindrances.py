@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.checker import FaultWindow, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Setting
 from checkers.arrays.view import LogView
 
 Span = tuple[int, int]

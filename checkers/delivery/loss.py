@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly, Gone
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Ints, distinct, marked
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
+from chaoskit.model.message import PRODUCER_SHIFT
+from checkers.arrays.columns import distinct, marked
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import LOGS, SENT

@@ -13,14 +13,13 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of, marked, words_of
+from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
+from chaoskit.model.observations.group import GroupActs
+from checkers.arrays.columns import marked
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView
 
 NEVER_NS = np.iinfo(np.int64).max
-
-ACTS = ("committed", "assigned")
-"""Kinds of observations about groups."""
 
 _MOVING = ("assign", "revoke", "close")
 
@@ -70,21 +69,19 @@ class Membership:
             operations: schema `OPERATIONS`.
             rows: the same operations as arrays.
         """
-        acts = observations.filter(pa.array(is_one_of(observations["kind"], ACTS)))
-        group, groups = words_of(acts["name"])
-        operation = rows.rows_of(integers(acts["op"]))
-        assigned = is_one_of(acts["kind"], ["assigned"])
+        acts = GroupActs.read(observations)
+        group, assigned, operation = acts.group, acts.assigned, rows.rows_of(acts.op)
         committed = ~assigned & (rows.outcome[operation] == 0)
-        commits = Commits(group[committed], integers(acts["position"])[committed], operation[committed])
+        commits = Commits(group[committed], acts.next_position[committed], operation[committed])
         until_ns = _next_move_ns(operation[assigned], operations, rows)
         ownerships = Ownerships(
             group[assigned],
-            integers(acts["value"])[assigned],
+            acts.generation[assigned],
             operation[assigned],
             rows.end_ns[operation[assigned]],
             until_ns,
         )
-        return cls(groups, commits, ownerships, marked(len(groups), group[~assigned]))
+        return cls(acts.groups, commits, ownerships, marked(len(acts.groups), group[~assigned]))
 
     def members(self, group: int, rows: Operations) -> Ints:
         """Return the processes that owned the partition, or committed, for a group."""

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FINDINGS
-from checkers.arrays.columns import Flags, distinct, is_one_of
+from chaoskit.base.columns import Flags, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS
+from checkers.arrays.columns import distinct
 from checkers.arrays.findings import findings_of
 from checkers.arrays.models import SENT
 from checkers.arrays.rows import DAMAGED, FOREIGN, INTACT

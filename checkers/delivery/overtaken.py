@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import Ints, running_maximum, stable_order
+from chaoskit.base.columns import Ints
+from chaoskit.model.message import PRODUCER_SHIFT
+from checkers.arrays.columns import running_maximum, stable_order
 from checkers.arrays.view import LogView
 
 

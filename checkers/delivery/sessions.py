@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from checkers.arrays.columns import NONE, Flags, Ints, first_rows, is_one_of
+from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
+from checkers.arrays.columns import first_rows
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.rows import Operations
 from checkers.delivery.deliveries import ENDING, last_ns

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FaultWindow, Part, Setting
-from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of
+from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.model.observations.group import ReadingBegan
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import DELIVERED, FEEDS
 from checkers.arrays.rows import Operations
@@ -82,7 +83,7 @@ def reader_cases(part: Part) -> pa.Table:
     begins = np.flatnonzero(is_one_of(part.operations["f"], ["assign"]) & ~rows.audits)
     grouped = rows.process[is_one_of(part.operations["f"], ["subscribe"])]
     begins = begins[~np.isin(rows.process[begins], grouped)]
-    told = rows.rows_of(integers(part.observations["op"])[is_one_of(part.observations["kind"], ["reading"])])
+    told = rows.rows_of(ReadingBegan.ops(part.observations))
     here = np.unique(rows.process[np.concatenate([view.receives.operation, told])]) if begins.size else begins
     found = []
     for begin in begins[np.isin(rows.process[begins], here)].tolist():

@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from chaoskit.contract.checker import Part
-from checkers.arrays.columns import NONE, Ints, changes, running_maximum, stable_order
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part
+from checkers.arrays.columns import changes, running_maximum, stable_order
 from checkers.arrays.findings import NO_ROWS, findings_of, merged, no_findings
 from checkers.arrays.models import LEDGERS
 from checkers.arrays.view import LogView

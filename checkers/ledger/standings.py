@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from checkers.arrays.columns import Flags, Ints, integers, is_one_of
+from chaoskit.base.columns import Flags, Ints, is_one_of
+from chaoskit.model.observations.ledger import LedgerEnds
 from checkers.arrays.ends import OK
 from checkers.arrays.rows import Operations, Rows
 
@@ -52,15 +53,14 @@ class Standings:
             operations: schema `OPERATIONS`.
             rows: the same operations as arrays.
         """
-        ended = is_one_of(observations["kind"], ["ended"])
-        telling = np.flatnonzero(ended | is_one_of(observations["kind"], ["confirmed"]))
-        operation = rows.rows_of(integers(observations["op"])[telling])
+        ends = LedgerEnds.read(observations)
+        operation = rows.rows_of(ends.op)
         believed = rows.outcome[operation] == OK
-        telling, operation = telling[believed], operation[believed]
+        ended, operation = ends.ended[believed], operation[believed]
         told = Told(
-            integers(observations["position"])[telling],
+            ends.end[believed],
             operation,
             is_one_of(operations["f"], _ENDING)[operation],
             is_one_of(operations["f"], _OPENING)[operation],
         )
-        return cls(told.take(np.flatnonzero(~ended[telling])), told.take(np.flatnonzero(ended[telling])))
+        return cls(told.take(np.flatnonzero(~ended)), told.take(np.flatnonzero(ended)))

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import Part
-from chaoskit.contract.digesting import Fate
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.contract.checkers.digesting import Fate
 from checkers.arrays.findings import merged, no_findings
 from checkers.arrays.models import LOGS
 from checkers.arrays.view import LogView

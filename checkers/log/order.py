@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import NONE, Ints
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import LOGS

@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Flags, Ints, marked, stable_order
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.model.message import PRODUCER_SHIFT
+from checkers.arrays.columns import marked, stable_order
 from checkers.arrays.findings import no_findings, received_after
 from checkers.arrays.models import LOGS
 from checkers.arrays.rows import INTACT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import Part
+from chaoskit.contract.checkers.checker import Part
 from checkers.arrays.findings import merged, no_findings
 from checkers.arrays.models import FEEDS
 from checkers.delivery.copies import DUPLICATE, REDELIVERED

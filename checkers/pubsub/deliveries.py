@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
-from checkers.arrays.columns import NONE, Ints, marked
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly
+from checkers.arrays.columns import marked
 from checkers.arrays.findings import findings_of, merged
 from checkers.delivery.copies import DUPLICATE, REDELIVERED
 from checkers.delivery.loss import receive_evidence

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly, Gone
-from chaoskit.contract.feed import REPLAYED, RETAINED
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import Flags, Ints
+from chaoskit.base.columns import Flags, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.observations.feed import REPLAYED, RETAINED
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import FEEDS
 from checkers.delivery.loss import receive_evidence, send_evidence

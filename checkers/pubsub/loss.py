@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly, Gone
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Flags, Ints
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
+from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import FEEDS
 from checkers.delivery.loss import LOST, UNSEEN, send_evidence

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Part
-from checkers.arrays.columns import NONE, Ints, integers, is_one_of
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.checker import Part
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import delivery_findings, findings_of, merged
 from checkers.delivery.hindrances import Span, concerned, hindering
@@ -82,8 +82,8 @@ def over_cases(view: FeedView) -> pa.Table:
     Evidence: `op` received it at `at_ns`; `other_op` had sent it.
     """
     log, rows = view.log, view.log.operations
-    changes = rows.rows_of(integers(view.changes["op"]))
-    ended = is_one_of(view.changes["kind"], ["unsubscribed"])
+    changes = rows.rows_of(view.promises.op)
+    ended = ~view.promises.began
     known = log.first_sends[log.intact_values]
     sent_ns = np.append(rows.start_ns[log.sends.operation], NONE)[known]
     process, at_ns = rows.process[log.intact.operation], log.intact.received_ns

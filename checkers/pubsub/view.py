@@ -14,22 +14,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
-from chaoskit.contract.checker import Part
-from chaoskit.contract.feed import (
+from chaoskit.base.columns import NONE, Flags, Ints, words_of
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.observations.feed import (
     DEADLINE,
-    DEADLINE_MISSED,
     EXCLUSIVE,
     LIVELINESS,
-    NOT_ALIVE,
+    NEWS,
     PARTED,
     PROMISES,
     REPLAYED,
     RETAINED,
-    SHARED,
+    Heard,
+    Promises,
+    shares,
 )
-from checkers.arrays.columns import NONE, Flags, Ints, codes, integers, is_one_of, marked, words_of
+from checkers.arrays.columns import marked
 from checkers.arrays.view import LogView
 
 AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(len(PROMISES))
@@ -37,8 +38,6 @@ AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(len(PROMISES))
 ARRIVES_NS = 2_000_000_000
 """How long a message may be under way to a subscriber that is there."""
 
-_KINDS = ("subscribed", "unsubscribed")
-_SUBSCRIBED = 0
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -59,7 +58,7 @@ class Stay:
         row: row of the operation that subscribed.
         replays: how many of its last messages each publisher gives to it of the time before; of a client's first stay.
         retained: whether it is given the last message of the topic; of a client's first stay.
-        liveliness_ns, deadline_ns, exclusive: see `chaoskit.contract.feed.Promise`.
+        liveliness_ns, deadline_ns, exclusive: see `chaoskit.contract.clients.feed.Promise`.
     """
 
     subscriber: int
@@ -103,31 +102,27 @@ class FeedView:
         log: sends and receives, with ids of values.
         subscriber_of: number of the subscriber of each operation; clients of other roles have numbers, too.
         member_of: the same, with numbers for each of those that share a subscription.
-        changes: the observations of subscriptions that began or ended.
-        told_of_publishers: the observations of what subscribers were told of publishers.
+        promises: the subscriptions that began or ended.
+        heard: what subscribers heard of publishers.
     """
 
     def __init__(self, part: Part) -> None:
         self.log = part.view(LogView)
         client, names = words_of(part.operations["client"])
         bases = [name.partition("#")[0] for name in names]
-        shared = _observed(part, SHARED)
-        by = client[self.log.operations.rows_of(integers(shared["op"]))]
-        share_of = dict(zip([bases[each] for each in by], shared["name"].to_pylist(), strict=True))
+        sharing, names_of_shares = shares(part.observations)
+        by = client[self.log.operations.rows_of(sharing)]
+        share_of = dict(zip([bases[each] for each in by], names_of_shares, strict=True))
         subscribers = _numbered([(share_of[base], "") if base in share_of else ("", base) for base in bases])
         members = _numbered(bases)
         self.member_of: Ints = members[client]
         self.subscriber_of: Ints = subscribers[client]
         self._sharing = {int(subscribers[each]) for each in by}
-        self._parted = _observed(part, PARTED)
-        self.told_of_publishers = _observed(part, PARTED, NOT_ALIVE, DEADLINE_MISSED)
+        self._parted = Heard.read(part.observations, PARTED)
+        self.heard = Heard.read(part.observations, *NEWS)
         self._client = client
         self._names = dict(zip(names, range(len(names)), strict=True))
-        self.changes = _observed(part, *_KINDS)
-        given = _observed(part, REPLAYED, RETAINED, LIVELINESS, DEADLINE, EXCLUSIVE)
-        self._given = {
-            (row["op"], row["kind"]): row["value"] for row in given.select(["op", "kind", "value"]).to_pylist()
-        }
+        self.promises = Promises.read(part.observations)
 
     def process_of(self, client: str) -> int:
         """Return the process of a client; `NONE` if it did nothing."""
@@ -149,12 +144,12 @@ class FeedView:
     def partings(self) -> list[Parting]:
         """Where a link between a publisher and a subscriber was lost. One that published nothing afterwards has ended:
         what it had sent before is due."""
-        operations, rows = self.log.operations, self.log.operations.rows_of(integers(self._parted["op"]))
+        operations, rows = self.log.operations, self.log.operations.rows_of(self._parted.op)
         own = self.log.sends.operation
         found = []
-        for row, name in zip(rows.tolist(), self._parted["name"].to_pylist(), strict=True):
+        for row, name in zip(rows.tolist(), self._parted.publisher, strict=True):
             at_ns = int(operations.end_ns[row])
-            process = self.process_of(name)
+            process = self.process_of(name or "")
             last_ns = operations.start_ns[own[operations.process[own] == process]].max(initial=NONE)
             if at_ns != NONE and last_ns > at_ns + self.log.setting.apart_ns:
                 found.append(Parting(int(self.member_of[row]), process, int(operations.start_ns[row]), at_ns))
@@ -202,13 +197,11 @@ class FeedView:
     @cached_property
     def single(self) -> list[Stay]:
         """A stay for each time that a subscriber was there, in order of time, lasting or not."""
-        if not self.changes.num_rows:
+        promises = self.promises
+        if not promises.op.size:
             return []
-        operations = self.log.operations
-        rows = operations.rows_of(integers(self.changes["op"]))
-        began = codes(self.changes["kind"], _KINDS) == _SUBSCRIBED
-        promise, lasting = codes(self.changes["name"], PROMISES), integers(self.changes["value"]) == 1
-        keeps = integers(self.changes["position"])
+        operations, began = self.log.operations, promises.began
+        rows = operations.rows_of(promises.op)
         process = operations.process[rows]
         # The next change of the same client ends a stay; without one, its last operation does. Changes are in the order
         # in which they were over: since when a subscription was not in place may be long before it was in place.
@@ -226,22 +219,22 @@ class FeedView:
             from_ns = int(operations.end_ns[rows[index]])
             subscriber, member = int(self.subscriber_of[rows[index]]), int(self.member_of[rows[index]])
             who = subscriber, member, subscriber in self._sharing
-            told = int(promise[index]), bool(lasting[index]), int(keeps[index])
+            promise = int(promises.delivery[index]), bool(promises.lasting[index]), int(promises.keeps[index])
             op, first = int(operations.op[rows[index]]), int(process[index]) not in known
             known.add(int(process[index]))
             stays.append(
                 Stay(
                     *who,
-                    *told,
+                    *promise,
                     from_ns,
                     from_ns,
                     int(until_ns),
                     int(rows[index]),
-                    replays=self._given.get((op, REPLAYED), 0) if first else 0,
-                    retained=(op, RETAINED) in self._given and first,
-                    liveliness_ns=self._given.get((op, LIVELINESS), 0),
-                    deadline_ns=self._given.get((op, DEADLINE), 0),
-                    exclusive=(op, EXCLUSIVE) in self._given,
+                    replays=promises.more(op, REPLAYED) if first else 0,
+                    retained=first and bool(promises.more(op, RETAINED)),
+                    liveliness_ns=promises.more(op, LIVELINESS),
+                    deadline_ns=promises.more(op, DEADLINE),
+                    exclusive=bool(promises.more(op, EXCLUSIVE)),
                 )
             )
         return sorted(stays, key=lambda stay: stay.from_ns)
@@ -253,11 +246,6 @@ class FeedView:
         last = np.zeros(int(operations.process.max(initial=0)) + 1, np.int64)
         np.maximum.at(last, operations.process, np.maximum(operations.start_ns, operations.end_ns))
         return last
-
-
-def _observed(part: Part, *kinds: str) -> pa.Table:
-    """Return the observations of some kinds."""
-    return part.observations.filter(pa.array(is_one_of(part.observations["kind"], kinds)))
 
 
 def _numbered(named: Sequence[Hashable]) -> Ints:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chaoskit.contract.feed import DEADLINE_MISSED
-from checkers.arrays.columns import NONE, Ints, changes, integers, is_one_of
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.model.observations.feed import DEADLINE_MISSED
+from checkers.arrays.columns import changes
 from checkers.arrays.findings import NO_ROWS
 from checkers.arrays.rows import INTACT
 from checkers.pubsub.view import FeedView, Stay
@@ -137,12 +138,11 @@ class Watch:
 
     @cached_property
     def _alarms(self) -> list[Alarm]:
-        view, told = self._view, self._view.told_of_publishers
-        operations, rows = self._log.operations, self._log.operations.rows_of(integers(told["op"]))
-        silent = is_one_of(told["kind"], [DEADLINE_MISSED])
-        found = [
-            Alarm(row, quiet, view.process_of(name or ""), int(operations.end_ns[row]), int(operations.op[row]))
-            for row, quiet, name in zip(rows.tolist(), silent.tolist(), told["name"].to_pylist(), strict=True)
-            if operations.end_ns[row] != NONE
-        ]
-        return sorted(found, key=lambda each: each.at_ns)
+        view, heard = self._view, self._view.heard
+        operations, rows = self._log.operations, self._log.operations.rows_of(heard.op)
+        alarms = []
+        for row, kind, publisher in zip(rows.tolist(), heard.kind, heard.publisher, strict=True):
+            if (at_ns := int(operations.end_ns[row])) != NONE:
+                process, op = view.process_of(publisher or ""), int(operations.op[row])
+                alarms.append(Alarm(row, kind == DEADLINE_MISSED, process, at_ns, op))
+        return sorted(alarms, key=lambda alarm: alarm.at_ns)

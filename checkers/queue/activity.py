@@ -14,9 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FaultWindow
-from checkers.arrays.columns import NONE, Flags, Ints, first_rows, integers
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.model.observations.queue import Consuming
+from checkers.arrays.columns import first_rows
 from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.hindrances import concerned, hindering
@@ -112,7 +114,7 @@ def _members(view: QueueView) -> Flags:
     are no dead letters, whose consumers are others, every consumer consumes.
     """
     sessions, rows = view.sessions, view.log.operations
-    subscribed: Ints = rows.rows_of(integers(view.observations["op"])[view.told("subscribed")])
+    subscribed: Ints = rows.rows_of(Consuming.ops(view.observations))
     here = rows.process[np.concatenate([subscribed, view.log.receives.operation])]
     members = sessions.consuming & sessions.open
     if not subscribed.size and not (view.has("dead-letters") or view.has("dead-letters-of")):

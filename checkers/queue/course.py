@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Ints
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.queue.times import pushed_after_ns
 from checkers.queue.view import QueueView
 

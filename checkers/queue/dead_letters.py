@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from checkers.arrays.columns import NONE, Flags, Ints, distinct
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from checkers.arrays.columns import distinct
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES

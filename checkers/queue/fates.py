@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays.columns import NONE, Flags, Ints
+from chaoskit.base.columns import NONE, Flags, Ints
 from checkers.queue.course import dropped_at_least, longest, turns_ns
 from checkers.queue.view import MS, QueueView
 

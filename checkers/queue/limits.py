@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import NONE, Ints, integers, run_starts
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.model.observations.queue import Depth
+from checkers.arrays.columns import run_starts
 from checkers.arrays.findings import delivery_findings, findings_of, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.loss import send_evidence
@@ -58,12 +60,11 @@ def depth_cases(view: QueueView) -> pa.Table:
     the auditor received at all, unless messages may have expired or been dropped meanwhile. Only if the queue was
     drained, and not where messages wait for their time. Evidence: `op` is the final read, which began at `at_ns`.
     """
-    observations, log = view.observations, view.log
-    told = view.told("depth")[:1]
-    if not (told.size and view.drained) or "delay" in view.declared:
+    log, reported = view.log, Depth.first(view.observations)
+    if reported is None or not view.drained or "delay" in view.declared:
         return no_findings()
-    operation = log.operations.rows_of(integers(observations["op"])[told])
-    depth = int(integers(observations["position"])[told][0])
+    op, depth = reported
+    operation = log.operations.rows_of(np.array([op]))
     least = _waiting(view, int(log.operations.start_ns[operation][0]))
     most = int(np.count_nonzero(log.operations.audits[log.receives.operation]))
     drops = bool(view.dead.number.size) or bool(view.declared.keys() & {"message-ttl", "max-length"})

@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly, Gone
-from chaoskit.contract.checker import Part
-from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked
+from chaoskit.base.columns import NONE, Ints, is_one_of
+from chaoskit.contract.checkers.anomaly import Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part
+from checkers.arrays.columns import distinct, marked
 from checkers.arrays.findings import delivery_findings, findings_of, merged, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.copies import DUPLICATE

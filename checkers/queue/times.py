@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import NONE, Ints, integers, marked, run_starts
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.model.observations.queue import Prioritised
+from checkers.arrays.columns import marked, run_starts
 from checkers.arrays.findings import delivery_findings, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.arrays.rows import INTACT
@@ -134,9 +136,7 @@ def pushed_after_ns(view: QueueView) -> Ints:
 
 def _priorities(view: QueueView) -> Ints:
     """Return the priority of each message, by value id; 0 unless told."""
-    observations = view.observations
-    told = view.told("prioritised")
-    value, number = integers(observations["value"])[told], integers(observations["position"])[told]
+    value, number = Prioritised.read(view.observations)
     ids = view.ids(value)
     priority = np.zeros(view.log.values.size, np.int64)
     priority[ids[ids != NONE]] = number[ids != NONE]

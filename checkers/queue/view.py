@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
-from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import DEAD_LETTER_REASONS, KINDS, OTHER_QUEUE, Drained
-from checkers.arrays.columns import NONE, Flags, Ints, changes, codes, integers, is_one_of, marked, places_in
+from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.audit import Drained
+from chaoskit.model.observations import queue
+from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, OTHER_QUEUE, SETTLING, QueueSettings, Settlements
+from checkers.arrays.columns import changes, marked
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.rows import INTACT, Rows
 from checkers.arrays.view import LogView
@@ -30,7 +32,7 @@ MS = 1_000_000
 REASONS = (*DEAD_LETTER_REASONS, OTHER_QUEUE)
 REJECTED, EXPIRED, MAXLEN, DELIVERY_LIMIT, ELSEWHERE = range(len(REASONS))
 
-ACKED, NACKED, REFUSED = (KINDS.index(kind) for kind in ("acked", "nacked", "rejected"))
+ACKED, NACKED, REFUSED = range(len(SETTLING))
 _NEVER = np.iinfo(np.int64).max
 _UNORDERED = ("priorities", "delay", "dead-letters-of")
 
@@ -94,17 +96,8 @@ class QueueView:
     @cached_property
     def declared(self) -> dict[str, int]:
         """The settings that the queue was declared with, or has all the same, and their numbers; of two the lower."""
-        rows = self.observations.take(pa.array(self.told("declared")))
-        declared = {
-            name: number
-            for name, number in zip(rows["name"].to_pylist(), rows["position"].to_pylist(), strict=True)
-            if name is not None and number is not None
-        }
+        declared = dict(QueueSettings.read(self.observations).numbers)
         return declared | {name: min(number, declared.get(name, number)) for name, number in self.log.setting.imposed}
-
-    def told(self, kind: str) -> Ints:
-        """Return the rows of the observations of one kind."""
-        return np.flatnonzero(self._kind == KINDS.index(kind))
 
     def has(self, setting: str) -> bool:
         """Return whether a setting that is on or off is on."""
@@ -118,19 +111,17 @@ class QueueView:
     @cached_property
     def settles(self) -> Settles:
         """What consumers did with deliveries, without what definitely did not happen."""
-        chosen = self._settling
-        observations, rows = self.observations, self.log.operations
-        operation = rows.rows_of(integers(observations["op"])[chosen])
+        settled, rows = self._settled_at_all, self.log.operations
+        operation = rows.rows_of(settled.op)
         done = rows.outcome[operation] != FAIL
-        chosen, operation = chosen[done], operation[done]
-        return Settles(self.ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
+        return Settles(self.ids(settled.value[done]), settled.kind[done], operation[done])
 
     @cached_property
     def settled_by_receipt(self) -> bool:
         """Whether whoever receives a message has settled it: nobody settled anything, and all that was received was
         polled. What a `receive` is given must be settled, even if nobody ever does."""
         log = self.log
-        return not self._settling.size and not log.operations.takes[log.receives.operation].any()
+        return not self._settled_at_all.op.size and not log.operations.takes[log.receives.operation].any()
 
     @cached_property
     def acked(self) -> Flags:
@@ -166,16 +157,9 @@ class QueueView:
     @cached_property
     def dead(self) -> DeadLetters:
         """Receipts of this queue's messages as dead letters."""
-        observations = self.observations
-        chosen = self.told("dead-lettered")
-        number = integers(observations["value"])[chosen]
-        return DeadLetters(
-            number,
-            self.ids(number),
-            places_in(REASONS, observations["name"])[chosen],
-            integers(observations["position"])[chosen],
-            self.log.operations.rows_of(integers(observations["op"])[chosen]),
-        )
+        dead = queue.DeadLetters.read(self.observations)
+        operation = self.log.operations.rows_of(dead.op)
+        return DeadLetters(dead.value, self.ids(dead.value), dead.reason, dead.times, operation)
 
     @cached_property
     def dead_ns(self) -> Ints:
@@ -303,9 +287,9 @@ class QueueView:
         return self.sessions.of_operations(self.log.operations, self.log.intact.operation)
 
     @cached_property
-    def _settling(self) -> Ints:
+    def _settled_at_all(self) -> Settlements:
         """Rows of the observations of settlements."""
-        return np.flatnonzero((self._kind == ACKED) | (self._kind == NACKED) | (self._kind == REFUSED))
+        return Settlements.read(self.observations)
 
     def returns(self, values: Ints, until_ns: Ints | int) -> Ints:
         """Return how often, at most, each value (id) can have been returned to the queue until then: by consumers that
@@ -315,10 +299,6 @@ class QueueView:
         after = np.searchsorted(ends, until_ns, side="right") - np.searchsorted(ends, self.sent_ns[values])
         returned: Ints = nacked[values] + np.maximum(after, 0)
         return returned
-
-    @cached_property
-    def _kind(self) -> Ints:
-        return codes(self.observations["kind"], KINDS)
 
     @cached_property
     def _kept(self) -> Flags:

@@ -14,14 +14,16 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import Part
-from chaoskit.contract.traits import Group
-from checkers.arrays.columns import NONE, Ints, is_one_of
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.contract.workloads.traits import Group
+from chaoskit.model.observations.group import ASSIGNED, COMMITTED
+from chaoskit.model.observations.row import of_kinds
 from checkers.arrays.findings import findings_of, merged, no_findings, received_after
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
-from checkers.delivery.membership import ACTS, Commits, Membership, Ownerships, delivered, seeks_ns
+from checkers.delivery.membership import Commits, Membership, Ownerships, delivered, seeks_ns
 from checkers.subscription.handover import PASSED_OVER, passed_over_cases
 from checkers.subscription.standing import STUCK_PARTITION, standing_cases
 
@@ -191,7 +193,7 @@ class GroupChecker:
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all groups."""
-        if not is_one_of(part.observations["kind"], ACTS).any():
+        if not of_kinds(part.observations, ASSIGNED, COMMITTED).num_rows:
             return no_findings()
         view, operations = part.view(LogView), part.operations
         membership = Membership.of(part.observations, operations, view.operations)

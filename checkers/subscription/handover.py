@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.traits import Group
-from checkers.arrays.columns import NONE, Flags, Ints, is_one_of, marked
+from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.workloads.traits import Group
+from checkers.arrays.columns import marked
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView

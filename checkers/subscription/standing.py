@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FaultWindow
-from checkers.arrays.columns import NONE, Ints, is_one_of
+from chaoskit.base.columns import NONE, Ints, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FaultWindow
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView

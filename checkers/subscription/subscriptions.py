@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import SUBSCRIPTION_TYPES
-from checkers.arrays.columns import NONE, Ints, first_rows, is_one_of, running_maximum
+from chaoskit.base.columns import NONE, Ints, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from checkers.arrays.columns import first_rows, running_maximum
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import DELIVERED, FEEDS, IN_LOGS

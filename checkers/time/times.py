@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.base.columns import NONE, codes, integers, is_one_of
 from chaoskit.base.waits import Wait, waits
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import AUDITOR, DIRECTIONS, OUTCOMES
-from checkers.arrays.columns import NONE, codes, integers, is_one_of
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.message import DIRECTIONS
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OUTCOMES
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import ALL

@@ -18,8 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from chaoskit.contract.anomaly import Anomaly
-from checkers.arrays.columns import NONE, Ints, run_starts
+from chaoskit.base.columns import NONE, Ints
+from chaoskit.contract.checkers.anomaly import Anomaly
+from checkers.arrays.columns import run_starts
 from checkers.arrays.models import IN_LOGS
 from checkers.transaction.edges import PROCESS, REALTIME, RW, WR, WW
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from checkers.arrays.columns import NONE, Ints, distinct, integers, words_of
+from chaoskit.base.columns import NONE, Ints, integers, words_of
+from checkers.arrays.columns import distinct
 from checkers.arrays.ends import ABORTED, OK
 from checkers.arrays.view import LogView
 

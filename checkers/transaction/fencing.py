@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract import traits
-from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, words_of
+from chaoskit.base.columns import NONE, Ints, is_one_of, words_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.workloads import traits
+from checkers.arrays.columns import distinct
 from checkers.arrays.ends import OK, Transactions
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract import traits
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
-from checkers.arrays.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
+from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Part
+from chaoskit.contract.workloads import traits
+from checkers.arrays.columns import distinct, marked
 from checkers.arrays.ends import ABORTED, OK, Transactions
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import IN_LOGS

@@ -1,4 +1,4 @@
-"""BookKeeper's ledger API, for worker processes; see `chaoskit.contract.ledger`."""
+"""BookKeeper's ledger API, for worker processes; see `chaoskit.contract.clients.ledger`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.ledger import Entry
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.ledger import Entry
 from chaoskit.contract.power import P, held
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.model.outcome import INFO, OK
 from clusters.bookkeeper.gateway import Gateway
 
 _PASSWORD = b"chaoskit"
@@ -23,7 +23,7 @@ _POLL_S = 0.002
 
 
 class BookKeeperClients:
-    """The power `LedgerClients` of `chaoskit.contract.ledger`. All clients of a worker share one JVM."""
+    """The power `LedgerClients` of `chaoskit.contract.clients.ledger`. All clients of a worker share one JVM."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -39,7 +39,7 @@ class BookKeeperClients:
 
 
 class BookKeeperClient:
-    """See `chaoskit.contract.ledger.LedgerClient`."""
+    """See `chaoskit.contract.clients.ledger.LedgerClient`."""
 
     def __init__(self, gateway: Gateway, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         self._gateway = gateway
@@ -76,7 +76,7 @@ class BookKeeperClient:
 
 
 class BookKeeperWriter:
-    """See `chaoskit.contract.ledger.LedgerWriter`. Adds complete in order."""
+    """See `chaoskit.contract.clients.ledger.LedgerWriter`. Adds complete in order."""
 
     def __init__(self, gateway: Gateway, handle: Any, completed: Completed) -> None:
         self._gateway = gateway
@@ -130,7 +130,7 @@ class BookKeeperWriter:
 
 
 class BookKeeperReader:
-    """See `chaoskit.contract.ledger.LedgerReader`."""
+    """See `chaoskit.contract.clients.ledger.LedgerReader`."""
 
     def __init__(self, gateway: Gateway, handle: Any) -> None:
         self._gateway = gateway

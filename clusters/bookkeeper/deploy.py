@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.service import Placed
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import Placed
+from chaoskit.contract.workloads.topic import Topic
 from clusters.bookkeeper.options import WIRE, BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
 from clusters.storage.metadata import next_ledger, stored
@@ -17,7 +17,7 @@ from clusters.storage.stack import StorageStack
 
 
 class BookKeeperCluster(StorageStack[BookKeeperOptions]):
-    """A configured BookKeeper cluster; see `chaoskit.contract.service.Service`.
+    """A configured BookKeeper cluster; see `chaoskit.contract.systems.service.Service`.
 
     Ledgers have no names: those of a trial have higher ids than all ledgers that existed when it began.
 

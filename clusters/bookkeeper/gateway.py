@@ -14,8 +14,8 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
-from chaoskit.contract.vocabulary import FAIL, INFO
+from chaoskit.contract.clients.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
+from chaoskit.model.outcome import FAIL, INFO
 from clusters.common import java
 
 _JVM = ["-Xmx96m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]

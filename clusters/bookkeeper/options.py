@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from chaoskit.contract.role import Every
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.wire import Wire
 from clusters.bookkeeper import wire
 from clusters.storage.settings import BOOKIE_PORT, StorageOptions
 

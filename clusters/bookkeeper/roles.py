@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 from clusters.storage import metadata
 from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import zookeeper_leader

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import LEDGER
 from clusters.bookkeeper import artifacts
-from clusters.bookkeeper.guarantees import GUARANTEES
+from clusters.bookkeeper.guarantees.rules import GUARANTEES
 from clusters.bookkeeper.known import check_clients, check_names, check_topology
 from clusters.bookkeeper.options import ROLES, WIRE, BookKeeperOptions
 from clusters.common.diagnosis import java_and_jars
@@ -84,7 +84,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: BookKeeperOptions) -> bool:
-        """See `chaoskit.contract.system.Fetching`."""
+        """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: BookKeeperOptions) -> None:
@@ -103,7 +103,7 @@ class System:
         return len(options.place(hosts).bookies)
 
     def wire(self, options: BookKeeperOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def diagnose(self) -> list[Capability]:

@@ -1,8 +1,8 @@
 """The protocol of bookies on the wire: frames of its version 3 (protobuf), or of the older ones (fixed fields).
 
 Responses come in any order; each tells its operation and what it answers. A stand-alone module: see
-`chaoskit.contract.wire`. Sources: `BookkeeperProtocol.proto`, `BookieProtocol` and `BookieProtoEncoding` of BookKeeper
-4.17.
+`chaoskit.contract.systems.wire`. Sources: `BookkeeperProtocol.proto`, `BookieProtocol` and `BookieProtoEncoding` of
+BookKeeper 4.17.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
-from chaoskit.contract.wire import Header, SizePrefixed, as_varint, varint
+from chaoskit.contract.systems.wire import Header, SizePrefixed, as_varint, varint
 
 DECODER = "clusters.bookkeeper.wire:BookieDecoder"
 
@@ -34,7 +34,7 @@ _ERRORS = {
 """Codes of errors in version 3, and in older ones."""
 
 REFUSABLE = dict.fromkeys(("ADD_ENTRY", "READ_ENTRY"), tuple(_ERRORS))
-"""See `chaoskit.contract.wire.Wire`."""
+"""See `chaoskit.contract.systems.wire.Wire`."""
 
 _STATUS_FIELD = 0x10
 """The first byte of the status of a response of version 3, which follows its header."""
@@ -55,8 +55,8 @@ _KIND_SIZE = 4
 
 
 class BookieDecoder(SizePrefixed):
-    """See `chaoskit.contract.wire.Decoder`. The correlation is the id of the transaction, in older versions that of the
-    entry, which an entry of another ledger may have too."""
+    """See `chaoskit.contract.systems.wire.Decoder`. The correlation is the id of the transaction, in older versions
+    that of the entry, which an entry of another ledger may have too."""
 
     head = 64
     size_min = _KIND_SIZE
@@ -68,7 +68,7 @@ class BookieDecoder(SizePrefixed):
         return _header(head, _TOLD_ENTRY)
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
-        """See `chaoskit.contract.wire.Pairing`."""
+        """See `chaoskit.contract.systems.wire.Pairing`."""
         if head[_BEGIN] == _HEADER_FIELD:
             return header.correlation
         at = (_TOLD_ENTRY if answers else _ASKED_ENTRY).get(header.message, len(head))

@@ -1,4 +1,4 @@
-"""What the names of clients tell; see `chaoskit.contract.feed.FeedClients`."""
+"""What the names of clients tell; see `chaoskit.contract.clients.feed.FeedClients`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from chaoskit.contract.capability import Capability
+from chaoskit.contract.hosts.capability import Capability
 from clusters.common import maven
 from clusters.common.java import java_version
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.disk import DATA, DataDisk
+from chaoskit.contract.hosts.disk import DATA, DataDisk
 
 
 def _distinct(directories: list[str]) -> list[str]:

@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.installation import Revival
+from chaoskit.contract.hosts.host import HostError, ServiceHost
+from chaoskit.contract.systems.installation import Revival
 
 LONGEST_PAUSE_S = 10
 """The pause before a start: 1 s, and twice as long after each exit, up to this."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Revival
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.systems.installation import Revival
+from chaoskit.contract.systems.service import ServiceError
 
 RUNS = "a service runs until it is stopped"
 """Why a service must not crash."""

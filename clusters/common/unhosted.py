@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.power import P, held
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.topic import Topic
 
 
 class Unhosted:
-    """See `chaoskit.contract.service.Service`: there is nobody to wait for, and nothing is left of it.
+    """See `chaoskit.contract.systems.service.Service`: there is nobody to wait for, and nothing is left of it.
 
     Args:
         name: what it is, for error messages.

@@ -9,7 +9,7 @@ from typing import Any
 
 from cyclonedds.core import Listener
 
-from chaoskit.contract.feed import SubscriptionChange
+from chaoskit.contract.clients.feed import SubscriptionChange
 
 
 class Alarms:

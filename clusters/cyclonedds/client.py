@@ -1,21 +1,21 @@
-"""The clients of a domain: `FeedClients` of `chaoskit.contract.feed`."""
+"""The clients of a domain: `FeedClients` of `chaoskit.contract.clients.feed`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
+from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.power import P, held
-from clusters.cyclonedds.promise import promise
+from chaoskit.model.observations.feed import Promise
+from clusters.cyclonedds.guarantees.promise import promise
 from clusters.cyclonedds.publisher import CyclonePublisher
 from clusters.cyclonedds.settings import LEASE_NS, reader_settings, writer_settings
 from clusters.cyclonedds.subscriber import CycloneSubscriber
 
 
 class CycloneClients:
-    """The power `FeedClients` of `chaoskit.contract.feed`."""
+    """The power `FeedClients` of `chaoskit.contract.clients.feed`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

@@ -16,8 +16,8 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.topic import Topic
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.matching import settle
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
@@ -28,7 +28,7 @@ _UNACKED_MAX = 10_000
 
 
 class CyclonePublisher:
-    """See `chaoskit.contract.client.Producer`.
+    """See `chaoskit.contract.clients.client.Producer`.
 
     Args:
         connection: what clients are told.

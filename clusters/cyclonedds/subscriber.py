@@ -11,10 +11,10 @@ from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.model.message import NO_POSITION, Delivery
+from clusters.common.guarantees.stays import Stays
 from clusters.common.matching import settle
-from clusters.common.stays import Stays
 from clusters.cyclonedds.alarms import Alarms
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
@@ -25,7 +25,7 @@ _ANY = SampleState.Any | ViewState.Any | InstanceState.Any
 
 
 class CycloneSubscriber:
-    """See `chaoskit.contract.feed.FeedSubscriber`.
+    """See `chaoskit.contract.clients.feed.FeedSubscriber`.
 
     Args:
         connection: what clients are told.

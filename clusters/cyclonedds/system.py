@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from clusters.common.release import check_installed
 from clusters.common.unhosted import Unhosted
-from clusters.cyclonedds.guarantees import GUARANTEES
+from clusters.cyclonedds.guarantees.rules import GUARANTEES
 from clusters.cyclonedds.settings import (
     DISCOVERY,
     DOMAIN,

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.attach import Attaching
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import system
+from chaoskit.contract.systems.attach import Attaching
 
 
 class AttachedOptions(BaseModel):
@@ -22,7 +22,7 @@ class AttachedOptions(BaseModel):
 
 
 class NoLab:
-    """A lab without hosts; see `chaoskit.contract.host.Lab`."""
+    """A lab without hosts; see `chaoskit.contract.hosts.host.Lab`."""
 
     hosts: Sequence[ServiceHost] = ()
 

@@ -17,7 +17,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from chaoskit.contract.host import HostError, NothingToLose
+from chaoskit.contract.hosts.host import HostError, NothingToLose
 from clusters.hosts.power import shut_down_around
 
 _FOLDER = ".chaoskit"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.installing import with_extra
 from chaoskit.base.state import state_folder
-from chaoskit.contract.capability import Capability
+from chaoskit.contract.hosts.capability import Capability
 from clusters.hosts import network_attempts
 from clusters.hosts.clock.attempt import try_clock
 from clusters.hosts.disk.attempts import try_programmable, try_throttle

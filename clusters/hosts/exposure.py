@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 
 _TABLE = """
 table inet {lab} {{

@@ -20,11 +20,19 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.parallel import on_each
 from chaoskit.base.state import state_folder
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.disk import DATA, BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
-from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits, Root
-from chaoskit.contract.recorded_disk import DiskOperations, Stored
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.clock import SettableClock
+from chaoskit.contract.hosts.disk import (
+    DATA,
+    BreakableDisk,
+    CutMode,
+    OnCut,
+    ProgrammableDisk,
+    ReplaceableDisk,
+    SlowDisk,
+)
+from chaoskit.contract.hosts.host import HostError, PowerSwitch, ResourceLimits, Root
+from chaoskit.contract.hosts.recorded_disk import DiskOperations, Stored
 from clusters.hosts import capabilities, roots
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.crash import copy_sparse, crash_state, make_crash_image, read_operations

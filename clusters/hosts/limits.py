@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 
 _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
@@ -51,7 +51,7 @@ def _beside_processes() -> bool:
 
 
 class HostLimits:
-    """The resource limits of a local host; see `chaoskit.contract.host.ResourceLimits`. A mix-in."""
+    """The resource limits of a local host; see `chaoskit.contract.hosts.host.ResourceLimits`. A mix-in."""
 
     def __init__(self, lab: str, name: str) -> None:
         self._name = name

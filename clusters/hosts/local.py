@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from chaoskit.base.state import cache_folder
-from chaoskit.contract.host import Doubt, DoubtfulCut, HostError
+from chaoskit.contract.hosts.host import Doubt, DoubtfulCut, HostError
 from clusters.hosts.canary import CanariesKept
 from clusters.hosts.clock.host import ClockHost
 from clusters.hosts.disk.plain import PlainDisk
@@ -142,7 +142,7 @@ class LocalHost(ClockHost, HostLimits):
         self.boots += 1
 
     def seat(self, argv: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-        """See `chaoskit.contract.seat.Seating`."""
+        """See `chaoskit.contract.hosts.seat.Seating`."""
         if self._init is None:
             raise HostError(f"host {self.name} has no power")
         try:
@@ -154,7 +154,7 @@ class LocalHost(ClockHost, HostLimits):
         return process
 
     def await_unsynced(self) -> None:
-        """See `chaoskit.contract.host.SyncWatch`."""
+        """See `chaoskit.contract.hosts.host.SyncWatch`."""
         self._witness.await_quiet(_UNSYNCED_NS, _AWAITED_NS)
 
     def power_cut(self) -> None:

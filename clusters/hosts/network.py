@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 
 _LOCK = Path("/run/chaoskit-labs.lock")
 

@@ -18,7 +18,7 @@ from chaoskit.base import durable
 from chaoskit.base.downloads import about_to_download, one_at_a_time
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
-from chaoskit.contract.host import Root
+from chaoskit.contract.hosts.host import Root
 
 _TOOLS = ("openssh-server", "iproute2", "iptables", "iputils-ping", "nftables", "procps", "python3")
 """What a host needs besides the system's own packages: sshd, the tools of faults and probes, and what runs taps."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import paramiko
 from fabric import Connection
 
-from chaoskit.contract.host import HostError, Result, ServiceState
+from chaoskit.contract.hosts.host import HostError, Result, ServiceState
 from chaoskit.contract.power import P, held
 
 SERVICE_FOLDER = "/run/chaoskit"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 
 _SIZE = 256 * 1024
 _POLL_S = 0.05

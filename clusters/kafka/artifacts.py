@@ -20,7 +20,7 @@ _SCALA_SINCE = (2, 4)
 """First release that was built for Scala 2.13."""
 
 _TOOLS_SINCE = (4,)
-"""First release whose command line tools have the names that `clusters.kafka.operator` uses."""
+"""First release whose command line tools have the names that `clusters.kafka.operate.operator` uses."""
 
 _NEWER_ZOOKEEPER = ("org.apache.zookeeper", "zookeeper", "3.5.10")
 """Takes the place of 3.4.14, which does not connect on Java 14 and later (ZOOKEEPER-3779)."""
@@ -44,7 +44,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def has_tools(version: str) -> bool:
-    """Return whether a release has the command line tools that `clusters.kafka.operator` uses."""
+    """Return whether a release has the command line tools that `clusters.kafka.operate.operator` uses."""
     return parse_version(version) >= _TOOLS_SINCE
 
 

@@ -2,7 +2,7 @@
 
 Leaders, followers and in-sync replicas come from the brokers' metadata; the active controller comes from
 the quorum state on each node's disk, because metadata may name any broker as controller. With ZooKeeper the controller
-is whom ZooKeeper names (`clusters.kafka.ensemble`).
+is whom ZooKeeper names (`clusters.kafka.deploy.ensemble`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.role import Every
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
-from clusters.kafka.probe import PartitionState, partition_states
+from chaoskit.contract.hosts.host import HostError, ServiceHost
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
+from clusters.kafka.deploy.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 
 ZOOKEEPER_LEADER = "zookeeper-leader"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from clusters.common.certificates import Authority
 
 CLIENTS_PORT = 9094

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import MILLISECOND, Size
-from chaoskit.contract.setting import Setting
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.guarantees.setting import Setting
+from chaoskit.contract.systems.wire import Wire
 from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties
@@ -65,7 +65,7 @@ UNCLEAN = _of_topics("unclean.leader.election.enable", _of_brokers("unclean.lead
 CLEANUP = _of_topics("cleanup.policy", _of_brokers("log.cleanup.policy", "delete"))
 RETENTION_BYTES = _of_topics("retention.bytes", _of_brokers("log.retention.bytes", -1))
 RETENTION_MS = Setting("retention.ms", 7 * 24 * 3_600_000, (_TOPIC,), _TOPIC)
-"""Brokers have three settings for it; see `clusters.kafka.retention`."""
+"""Brokers have three settings for it; see `clusters.kafka.guarantees.retention`."""
 
 OF_TOPICS = (FLUSH, MIN_INSYNC, UNCLEAN, CLEANUP, RETENTION_BYTES, RETENTION_MS)
 

@@ -7,44 +7,55 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.benchmark import Driven
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
-from chaoskit.contract.datamodel import LOG, PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.benchmark import Driven
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
-from clusters.kafka.guarantees import GUARANTEES
+from clusters.kafka.guarantees.retention import compacts
+from clusters.kafka.guarantees.rules import GUARANTEES
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.metadata import can_migrate, check_metadata
-from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ATTACHED_ROLES, OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
 from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count, min_insync
 
 _FOR_RUNS = tuple(
-    f"clusters.kafka.{name}" for name in ("attached", "benchmark", "client", "deploy", "java.client", "refusals")
+    f"clusters.kafka.{name}"
+    for name in (
+        "deploy.attached",
+        "clients.benchmark",
+        "clients.clients",
+        "deploy.cluster",
+        "java.client",
+        "clients.refusals",
+    )
 )
 if TYPE_CHECKING:
-    from clusters.kafka import attached, benchmark, client, deploy, refusals
+    from clusters.kafka.clients import benchmark, refusals
+    from clusters.kafka.clients import clients as client
+    from clusters.kafka.deploy import attached
+    from clusters.kafka.deploy import cluster as deploy
     from clusters.kafka.java import client as java_client
 else:
     attached, benchmark, client, deploy, java_client, refusals = (Later("kafka", path) for path in _FOR_RUNS)
@@ -82,7 +93,7 @@ class System:
     }
 
     def roles_with(self, options: KafkaOptions) -> tuple[str, ...]:
-        """See `chaoskit.contract.system.Varied`."""
+        """See `chaoskit.contract.systems.system.Varied`."""
         return ROLES if options.in_zookeeper else tuple(each for each in ROLES if each not in OF_ZOOKEEPER)
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
@@ -113,7 +124,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: KafkaOptions) -> bool:
-        """See `chaoskit.contract.system.Fetching`."""
+        """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: KafkaOptions) -> None:
@@ -130,7 +141,7 @@ class System:
         return java_client.JavaClients(settings) if CLASSPATH in settings else client.KafkaClients(settings)
 
     def named(self, connection: Mapping[str, Any], client: str) -> Mapping[str, Any]:
-        """See `chaoskit.contract.system.Naming`: a scenario may name them otherwise."""
+        """See `chaoskit.contract.systems.system.Naming`: a scenario may name them otherwise."""
         return {**connection, CLIENT_ID: client}
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
@@ -139,7 +150,7 @@ class System:
     attached_roles = ATTACHED_ROLES
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         problems = Problems()
         problems.tried(attached.check, settings)
         problems.tried(_check_plain, settings, declared.options)
@@ -149,25 +160,25 @@ class System:
         problems.raise_any()
 
     def observe(self, settings: Mapping[str, Any], nodes: int, options: KafkaOptions) -> KafkaOptions:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.observe(settings, nodes, options)
 
     def attach(
         self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]
     ) -> attached.AttachedKafka:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.AttachedKafka(settings, options, hosts)
 
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.remove(settings, names)
 
     def wire(self, options: KafkaOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
-        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        """See `chaoskit.contract.systems.benchmark.Benchmarked`."""
         return benchmark.driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:

@@ -10,8 +10,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import Topic
 from clusters.common.properties import Scalar, text
 
 _CREATE_TIMEOUT_S = 30

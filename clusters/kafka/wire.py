@@ -1,6 +1,6 @@
 """Kafka's protocol on the wire: frames with a length, requests with a header, responses in the order of their requests.
 
-A stand-alone module: see `chaoskit.contract.wire`. Sources: Kafka's protocol guide, and the message definitions
+A stand-alone module: see `chaoskit.contract.systems.wire`. Sources: Kafka's protocol guide, and the message definitions
 (`clients/src/main/resources/common/message`) of Kafka 4.1.
 """
 
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from chaoskit.contract.wire import Header, SizePrefixed
+from chaoskit.contract.systems.wire import Header, SizePrefixed
 
 _API_KEYS = """
 Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch
@@ -73,7 +73,7 @@ _METADATA_FLEXIBLE, _METADATA_THROTTLED, _METADATA_RACKS, _METADATA_CLUSTER, _ME
 _METADATA_TOPIC_IDS, _METADATA_INTERNAL, _METADATA_EPOCHS, _METADATA_OFFLINE, _METADATA_RIGHTS = 10, 1, 7, 5, 8
 
 REFUSABLE = dict.fromkeys(("Produce", "Fetch", "Metadata", *_COMMITS, *_TOP_LEVEL), tuple(ERRORS))
-"""See `chaoskit.contract.wire.Wire`."""
+"""See `chaoskit.contract.systems.wire.Wire`."""
 
 _REQUEST = struct.Struct(">4xhhih")
 _CORRELATION = struct.Struct(">4xi")
@@ -81,7 +81,7 @@ _UNANSWERED_MAX = 100_000
 
 
 class KafkaDecoder(SizePrefixed):
-    """See `chaoskit.contract.wire.Decoder`. A client id that is longer than 256 bytes is cut."""
+    """See `chaoskit.contract.systems.wire.Decoder`. A client id that is longer than 256 bytes is cut."""
 
     head = _REQUEST.size + 256
     size_max = 1 << 30
@@ -113,7 +113,7 @@ class KafkaDecoder(SizePrefixed):
         return None
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> int:
-        """See `chaoskit.contract.wire.Pairing`."""
+        """See `chaoskit.contract.systems.wire.Pairing`."""
         return header.correlation
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:

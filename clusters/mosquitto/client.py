@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
+from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from clusters.common.client_names import index_of, session_of
 from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
 from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS
@@ -16,7 +16,7 @@ from clusters.mosquitto.subscriber import MqttSubscriber
 
 
 class MqttClients:
-    """The power `FeedClients` of `chaoskit.contract.feed`."""
+    """The power `FeedClients` of `chaoskit.contract.clients.feed`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

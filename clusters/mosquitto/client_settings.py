@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.contract.feed import PROMISES, Promise
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Leaving
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.traits import Leaving
+from chaoskit.model.observations.feed import PROMISES, Promise
 from clusters.common.client_settings import checked
 
 _FOR_EVER = 0xFFFFFFFF

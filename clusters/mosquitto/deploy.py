@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.waiting import wait_until, wait_while
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Revival
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.installation import Revival
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.place import Place
 from clusters.common.properties import Scalar
 from clusters.common.supervision import Supervisor
 from clusters.mosquitto import probe
@@ -25,8 +25,8 @@ _OTHER_BROKER_S = 10.0
 
 
 class Brokers:
-    """Configured brokers; see `chaoskit.contract.service.Service`. They have the powers `Installation`, `Supervision`
-    and `Reporting`.
+    """Configured brokers; see `chaoskit.contract.systems.service.Service`. They have the powers `Installation`,
+    `Supervision` and `Reporting`.
 
     Args:
         hosts: their hosts: one, or two for a bridge.
@@ -50,7 +50,7 @@ class Brokers:
         return held(kind, [self], f"this broker, Mosquitto {self._options.version},")
 
     def start(self, host: ServiceHost) -> None:
-        """See `chaoskit.contract.service.Installation`."""
+        """See `chaoskit.contract.systems.service.Installation`."""
         if host.state(SERVICE) is not ServiceState.GONE:
             return
         leads_to = self._leads_to(host)
@@ -60,15 +60,16 @@ class Brokers:
         host.spawn(SERVICE, [_PROGRAM, "-c", CONF], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.contract.service.Installation`."""
+        """See `chaoskit.contract.systems.service.Installation`."""
         return (SERVICE,)
 
     def revivals(self) -> Sequence[Revival]:
-        """See `chaoskit.contract.installation.Supervision`."""
+        """See `chaoskit.contract.systems.installation.Supervision`."""
         return self._supervisor.revivals
 
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
-        """See `chaoskit.contract.service.Reporting`: the file that the broker reads, as it tells no settings."""
+        """See `chaoskit.contract.systems.service.Reporting`: the file that the broker reads, as it tells no
+        settings."""
         told = {f"mosquitto.conf of {host.name}": self._of(host) for host in self.hosts}
         return {"packages of the host": self._packages, **told}
 

@@ -21,8 +21,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.mosquitto.client_settings import PublisherSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 
@@ -34,7 +34,7 @@ _STEP_S = 0.05
 
 
 class MqttPublisher(Connection):
-    """See `chaoskit.contract.client.Producer`.
+    """See `chaoskit.contract.clients.client.Producer`.
 
     Args:
         settings: its settings.
@@ -69,7 +69,7 @@ class MqttPublisher(Connection):
         return len(self._token_of) + len(self._waiting)
 
     def poll(self, timeout_s: float) -> None:
-        """See `chaoskit.contract.client.Producer`: do all that can be done without waiting, or wait once."""
+        """See `chaoskit.contract.clients.client.Producer`: do all that can be done without waiting, or wait once."""
         deadline = time.monotonic() + timeout_s
         before = self.pending()
         self._step(timeout_s)

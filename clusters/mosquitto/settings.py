@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from chaoskit.contract.setting import is_true
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.guarantees.setting import is_true
+from chaoskit.contract.systems.wire import Wire
 from clusters.common.properties import Scalar, setting, text
 from clusters.mosquitto import wire
 

@@ -13,8 +13,8 @@ from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.model.message import NO_POSITION, Delivery
 from clusters.mosquitto.client_settings import SubscriberSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 
@@ -24,7 +24,7 @@ _UNSUBSCRIBE_S = 1.0
 
 
 class MqttSubscriber(Connection):
-    """See `chaoskit.contract.feed.FeedSubscriber`.
+    """See `chaoskit.contract.clients.feed.FeedSubscriber`.
 
     Args:
         settings: its settings.

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import Root, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.system import CLIENT_POWERS
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import Root, ServiceHost
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.system import CLIENT_POWERS
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client_settings import check_owed, publisher_settings, subscriber_settings
-from clusters.mosquitto.guarantees import GUARANTEES
+from clusters.mosquitto.guarantees.rules import GUARANTEES
 from clusters.mosquitto.releases import root_of
 from clusters.mosquitto.settings import ROLES, WIRE, MosquittoOptions
 
@@ -76,7 +76,7 @@ class System:
         """Do nothing: the packages are in the root of the host."""
 
     def root(self, options: MosquittoOptions) -> Root:
-        """See `chaoskit.contract.system.Rooted`."""
+        """See `chaoskit.contract.systems.system.Rooted`."""
         return root_of(options.version)
 
     def deployment(self, options: MosquittoOptions) -> MosquittoOptions:
@@ -92,7 +92,7 @@ class System:
         return hosts
 
     def wire(self, options: MosquittoOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def diagnose(self) -> list[Capability]:

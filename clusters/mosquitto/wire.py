@@ -1,11 +1,12 @@
 """MQTT 3.1.1 and 5 on the wire: control packets with their length behind their type.
 
-A stand-alone module: see `chaoskit.contract.wire`. Source: MQTT Version 5.0, chapters 2 and 3, and Version 3.1.1.
+A stand-alone module: see `chaoskit.contract.systems.wire`. Source: MQTT Version 5.0, chapters 2 and 3, and Version
+3.1.1.
 """
 
 from __future__ import annotations
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 
 _PACKETS = """
 CONNECT CONNACK PUBLISH PUBACK PUBREC PUBREL PUBCOMP SUBSCRIBE SUBACK UNSUBSCRIBE UNSUBACK PINGREQ PINGRESP DISCONNECT
@@ -26,7 +27,7 @@ _ERRORS = {
 """Reason codes of MQTT 5."""
 
 REFUSABLE = dict.fromkeys(("PUBACK", "PUBREC"), tuple(_ERRORS))
-"""See `chaoskit.contract.wire.Wire`; not on connections of MQTT 3.1.1, which has no reason codes."""
+"""See `chaoskit.contract.systems.wire.Wire`; not on connections of MQTT 3.1.1, which has no reason codes."""
 
 _CONNECT = 1
 _WITH_IDENTIFIER = {
@@ -38,8 +39,8 @@ _FIVE = 5
 
 
 class MqttDecoder:
-    """See `chaoskit.contract.wire.Decoder`. The correlation of a packet is its packet identifier, or 0 if it has none;
-    a client identifier that does not end within 1,024 bytes is cut."""
+    """See `chaoskit.contract.systems.wire.Decoder`. The correlation of a packet is its packet identifier, or 0 if it
+    has none; a client identifier that does not end within 1,024 bytes is cut."""
 
     head = 1024
 
@@ -68,7 +69,8 @@ class MqttDecoder:
         return self._header(head, _OF_CLIENT)
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> int | None:
-        """See `chaoskit.contract.wire.Pairing`; clients and brokers number what they publish each for themselves."""
+        """See `chaoskit.contract.systems.wire.Pairing`; clients and brokers number what they publish each for
+        themselves."""
         pairs = header.message in (("PUBACK", "PUBREC") if answers else ("PUBLISH",))
         return header.correlation if pairs and header.correlation else None
 

@@ -11,8 +11,8 @@ from typing import Any
 import pulsar
 
 from chaoskit.base.errors import BadInput, Problems, nearest
-from clusters.pulsar.admin import partition_name
-from clusters.pulsar.client_settings import NAMESPACE
+from clusters.pulsar.clients.settings import NAMESPACE
+from clusters.pulsar.deploy.admin import partition_name
 from clusters.pulsar.settings import TOPICS
 
 _SUBSCRIPTION = "chaoskit"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 
 BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
 BATCH_MAX = 1 << BATCH_BITS

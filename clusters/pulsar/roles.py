@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
-from clusters.pulsar.admin import Admin
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.model.place import Place
+from clusters.pulsar.deploy.admin import Admin
 from clusters.pulsar.settings import Placement
 from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import TIMEOUT_S, zookeeper_leader

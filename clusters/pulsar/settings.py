@@ -10,9 +10,9 @@ from pydantic import Field
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
-from chaoskit.contract.role import Every
-from chaoskit.contract.setting import Setting
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.guarantees.setting import Setting
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.wire import Wire
 from clusters.bookkeeper import wire as bookies
 from clusters.common.properties import Scalar, properties
 from clusters.pulsar import wire

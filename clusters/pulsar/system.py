@@ -7,32 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.benchmark import Driven
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
-from chaoskit.contract.datamodel import LOG, QUEUE
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Queueing
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.benchmark import Driven
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Queueing
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
-from clusters.pulsar import artifacts, queues
-from clusters.pulsar.benchmark import DRIVER_CLASS, driven
-from clusters.pulsar.client_settings import CLASSPATH, TRANSACTIONS
-from clusters.pulsar.guarantees import GUARANTEES
+from clusters.pulsar import artifacts
+from clusters.pulsar.clients import queues
+from clusters.pulsar.clients.benchmark import DRIVER_CLASS, driven
+from clusters.pulsar.clients.settings import CLASSPATH, TRANSACTIONS
+from clusters.pulsar.guarantees.rules import GUARANTEES
 from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.positions import describe
 from clusters.pulsar.settings import ROLES, WIRE, PulsarOptions, check_settings
@@ -41,10 +42,20 @@ from clusters.storage.settings import check_bookies, quorums
 
 _FOR_RUNS = tuple(
     f"clusters.pulsar.{name}"
-    for name in ("client", "consumer", "deploy", "java.client", "java.settings", "producer", "queue_settings")
+    for name in (
+        "clients.clients",
+        "clients.consumer",
+        "deploy.cluster",
+        "java.client",
+        "java.settings",
+        "clients.producer",
+        "clients.queue_settings",
+    )
 )
 if TYPE_CHECKING:
-    from clusters.pulsar import client, consumer, deploy, producer, queue_settings
+    from clusters.pulsar.clients import clients as client
+    from clusters.pulsar.clients import consumer, producer, queue_settings
+    from clusters.pulsar.deploy import cluster as deploy
     from clusters.pulsar.java import client as java_client
     from clusters.pulsar.java import settings as java_settings
 else:
@@ -103,7 +114,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: PulsarOptions) -> bool:
-        """See `chaoskit.contract.system.Fetching`."""
+        """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: PulsarOptions) -> None:
@@ -125,19 +136,19 @@ class System:
         return len(options.place(hosts).bookies)
 
     def imposed(self, options: PulsarOptions, topic: Topic) -> Mapping[str, int]:
-        """See `chaoskit.contract.system.Imposing`."""
+        """See `chaoskit.contract.systems.system.Imposing`."""
         return queues.imposed(options, topic)
 
     def describe_position(self, position: int) -> str:
-        """See `chaoskit.contract.system.Positions`."""
+        """See `chaoskit.contract.systems.system.Positions`."""
         return describe(position)
 
     def wire(self, options: PulsarOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
-        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        """See `chaoskit.contract.systems.benchmark.Benchmarked`."""
         return driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:

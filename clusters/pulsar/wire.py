@@ -1,6 +1,7 @@
 """Pulsar's binary protocol on the wire: frames with a command (protobuf) and often a payload, in both directions.
 
-What brokers send has names of its own: it is not always an answer. A stand-alone module: see `chaoskit.contract.wire`.
+What brokers send has names of its own: it is not always an answer. A stand-alone module: see
+`chaoskit.contract.systems.wire`.
 Sources: `PulsarApi.proto` and `Commands` of Pulsar 4.0, and which commands its `ServerCnx` and `ClientCnx` handle.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
-from chaoskit.contract.wire import Header, SizePrefixed, as_varint, varint
+from chaoskit.contract.systems.wire import Header, SizePrefixed, as_varint, varint
 
 _BY_CLIENTS = {
     2: ("CONNECT",), 4: ("SUBSCRIBE", 5), 5: ("PRODUCER", 3), 6: ("SEND", 2), 10: ("ACK", 8), 11: ("FLOW",),
@@ -61,7 +62,7 @@ _ERRORS = {
 """Codes of errors (`ServerError`) that a send may have."""
 
 REFUSABLE = {"SEND_RECEIPT": tuple(_ERRORS)}
-"""See `chaoskit.contract.wire.Wire`; a `SEND_ERROR` takes the place of the receipt."""
+"""See `chaoskit.contract.systems.wire.Wire`; a `SEND_ERROR` takes the place of the receipt."""
 
 _SEND_ERROR = 8
 _REASON = b"chaoskit"
@@ -75,8 +76,8 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class PulsarDecoder(SizePrefixed):
-    """See `chaoskit.contract.wire.Decoder`. The correlation of a command is 0 if it has none, or if names of topics
-    push it behind the first 1024 bytes."""
+    """See `chaoskit.contract.systems.wire.Decoder`. The correlation of a command is 0 if it has none, or if names of
+    topics push it behind the first 1024 bytes."""
 
     head = 1024
     size_min = 4 + _COMMAND_BYTES_MIN
@@ -97,7 +98,7 @@ class PulsarDecoder(SizePrefixed):
         return _header(head, _ANSWERS)
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
-        """See `chaoskit.contract.wire.Pairing`; sequence ids are those of a producer."""
+        """See `chaoskit.contract.systems.wire.Pairing`; sequence ids are those of a producer."""
         if header.message not in _OF_A_SEND:
             return None
         return _producer(header, head), header.correlation

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LOG, QUEUE, DataModel
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import DEAD, Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE, DataModel
+from chaoskit.contract.workloads.topic import DEAD, Topic
+from chaoskit.model.place import Place
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.routing import DELAYED
 from clusters.rabbitmq.streams.names import stream_name

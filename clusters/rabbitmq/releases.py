@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.host import Root
+from chaoskit.contract.hosts.host import Root
 from clusters.common.release import numbers_of
 
 MNESIA, KHEPRI = "mnesia", "khepri"

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
-from clusters.rabbitmq.control import Control
-from clusters.rabbitmq.management import Management
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
+from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.management import Management
+from clusters.rabbitmq.deploy.stored import Stored
 from clusters.rabbitmq.releases import KHEPRI
 from clusters.rabbitmq.settings import host_name
-from clusters.rabbitmq.stored import Stored
 
 _RAFT_CLUSTERS = {"coordinator": "rabbitmq_metadata", "stream-coordinator": "rabbit_stream_coordinator"}
 """The Raft cluster whose leader has the role."""
@@ -70,7 +70,7 @@ class Roles:
         self._coordinators = coordinators
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """See `chaoskit.contract.service.Service.find`."""
+        """See `chaoskit.contract.systems.service.Service.find`."""
         if role in _RAFT_CLUSTERS:
             assert self._coordinators is not None
             return (self._coordinators.find(role),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.topic import Topic
 
 EXCHANGES = ("direct", "topic", "headers")
 """The types of exchanges, besides the default one."""

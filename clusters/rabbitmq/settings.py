@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.contract.role import Every
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.wire import Wire
 from clusters.common.properties import Scalar, text
 from clusters.rabbitmq import wire
 

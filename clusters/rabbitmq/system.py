@@ -7,39 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import Root, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients, QueueFeature
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients, QueueFeature
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import Root, ServiceHost
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
-from clusters.rabbitmq import limits
-from clusters.rabbitmq.guarantees import GUARANTEES
+from clusters.rabbitmq.guarantees import limits
+from clusters.rabbitmq.guarantees.rules import GUARANTEES
 from clusters.rabbitmq.queues import CLASSIC, TYPES, check_types
 from clusters.rabbitmq.releases import has_groups_of_streams, metadata_of, parse_version, root_of
 from clusters.rabbitmq.routing import EXCHANGES
 from clusters.rabbitmq.settings import ATTACHED_ROLES, ROLES, WIRE, RabbitOptions
 
 _FOR_RUNS = tuple(
-    f"clusters.rabbitmq.{name}" for name in ("attached", "client", "connection", "deploy", "streams.link")
+    f"clusters.rabbitmq.{name}"
+    for name in ("deploy.attached", "clients.clients", "connection", "deploy.cluster", "streams.link")
 )
 if TYPE_CHECKING:
-    from clusters.rabbitmq import attached, client, connection, deploy
+    from clusters.rabbitmq import connection
+    from clusters.rabbitmq.clients import clients as client
+    from clusters.rabbitmq.deploy import attached
+    from clusters.rabbitmq.deploy import cluster as deploy
     from clusters.rabbitmq.streams import link
 else:
     attached, client, connection, deploy, link = (Later("rabbitmq", path) for path in _FOR_RUNS)
@@ -106,7 +110,7 @@ class System:
         """Do nothing: the packages are in the root of the hosts."""
 
     def root(self, options: RabbitOptions) -> Root:
-        """See `chaoskit.contract.system.Rooted`."""
+        """See `chaoskit.contract.systems.system.Rooted`."""
         return root_of(options.version)
 
     def deployment(self, options: RabbitOptions) -> RabbitOptions:
@@ -122,34 +126,34 @@ class System:
         return hosts
 
     def imposed(self, options: RabbitOptions, topic: Topic) -> Mapping[str, int]:
-        """See `chaoskit.contract.system.Imposing`."""
+        """See `chaoskit.contract.systems.system.Imposing`."""
         return limits.imposed(options, topic)
 
     attached_roles = ATTACHED_ROLES
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         problems = Problems()
         problems.tried(attached.check, settings, declared)
         problems.tried(self.check, declared)
         problems.raise_any()
 
     def observe(self, settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> RabbitOptions:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.observe(settings, nodes, options)
 
     def attach(
         self, settings: Mapping[str, Any], options: RabbitOptions, hosts: Sequence[ServiceHost]
     ) -> attached.AttachedRabbit:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.AttachedRabbit(settings, hosts)
 
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-        """See `chaoskit.contract.attach.Attaching`."""
+        """See `chaoskit.contract.systems.attach.Attaching`."""
         return attached.remove(settings, names)
 
     def wire(self, options: RabbitOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def diagnose(self) -> list[Capability]:

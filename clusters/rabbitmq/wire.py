@@ -1,14 +1,14 @@
 """RabbitMQ's protocols on the wire: AMQP 0.9.1, and the protocol of streams.
 
-A stand-alone module: see `chaoskit.contract.wire`. Sources: the AMQP 0-9-1 specification (sections 2.3 and 4.2) with
-RabbitMQ's extensions, and `deps/rabbitmq_stream/docs/PROTOCOL.adoc` of RabbitMQ 4.
+A stand-alone module: see `chaoskit.contract.systems.wire`. Sources: the AMQP 0-9-1 specification (sections 2.3 and 4.2)
+with RabbitMQ's extensions, and `deps/rabbitmq_stream/docs/PROTOCOL.adoc` of RabbitMQ 4.
 """
 
 from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.wire import Header, SizePrefixed
+from chaoskit.contract.systems.wire import Header, SizePrefixed
 
 _SENT = {
     "connection": {11: "start-ok", 21: "secure-ok", 31: "tune-ok", 40: "open", 50: "close", 51: "close-ok",
@@ -60,7 +60,7 @@ def _by_number(methods: dict[str, dict[int, str]]) -> dict[tuple[int, int], str]
 _STREAM_ERRORS = {"STREAM_NOT_AVAILABLE": 6, "INTERNAL_ERROR": 15, "ACCESS_REFUSED": 16, "PUBLISHER_DOES_NOT_EXIST": 18}
 
 REFUSABLE = {"basic.ack": ("nack",), "PublishConfirm": tuple(_STREAM_ERRORS)}
-"""See `chaoskit.contract.wire.Wire`; a `basic.nack` or a `PublishError` takes the place of the confirm."""
+"""See `chaoskit.contract.systems.wire.Wire`; a `basic.nack` or a `PublishError` takes the place of the confirm."""
 
 _REQUESTS, _RESPONSES = _by_number(_SENT), _by_number(_ANSWERED)
 MESSAGES = (*_REQUESTS.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_SERVER))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from clusters.common.framing import ask as ask_framed
 
 OK = 0

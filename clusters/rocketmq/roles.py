@@ -8,11 +8,11 @@ from functools import partial
 from typing import TypeVar
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.role import Every
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
-from clusters.rocketmq import admin
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.model.place import Place
+from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.settings import BROKER_PORT, RocketOptions, broker_name, controllers
 
 CONTROLLER_LEADER = "controller-leader"
@@ -56,7 +56,7 @@ class Roles:
         self._names = {host.address: host.name for host in hosts}
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """See `chaoskit.contract.service.Placing`."""
+        """See `chaoskit.contract.systems.service.Placing`."""
         if role == "name-server":
             return tuple(host.name for host in self._hosts)
         if role == CONTROLLER_LEADER:

@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
-from chaoskit.contract.setting import Setting
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.guarantees.setting import Setting
+from chaoskit.contract.systems.wire import Wire
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties
 from clusters.rocketmq import wire

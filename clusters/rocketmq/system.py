@@ -6,37 +6,37 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.benchmark import Driven
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
-from chaoskit.contract.datamodel import LOG, QUEUE, DataModel
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients, QueueFeature
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.traits import Transactions
-from chaoskit.contract.wire import Tapped, Wire
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients, QueueFeature
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.benchmark import Driven
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE, DataModel
+from chaoskit.contract.workloads.traits import Transactions
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.rocketmq import artifacts
-from clusters.rocketmq.benchmark import DRIVER_CLASS, driven
-from clusters.rocketmq.client import RocketClients
-from clusters.rocketmq.client_settings import check_clients
+from clusters.rocketmq.clients.benchmark import DRIVER_CLASS, driven
+from clusters.rocketmq.clients.clients import RocketClients
+from clusters.rocketmq.clients.queues import TYPES, check_queues
+from clusters.rocketmq.clients.settings import check_clients
 from clusters.rocketmq.connection import CLASSPATH
-from clusters.rocketmq.deploy import RocketCluster
-from clusters.rocketmq.guarantees import GUARANTEES
+from clusters.rocketmq.deploy.cluster import RocketCluster
+from clusters.rocketmq.guarantees.rules import GUARANTEES
 from clusters.rocketmq.known import check_names, check_topology
 from clusters.rocketmq.python.client import PythonClients, check_python_clients
-from clusters.rocketmq.queues import TYPES, check_queues
 from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
 from clusters.rocketmq.settings import WIRE, RocketOptions
 
@@ -80,7 +80,7 @@ class System:
     }
 
     def roles_with(self, options: RocketOptions) -> Collection[str]:
-        """See `chaoskit.contract.system.Varied`."""
+        """See `chaoskit.contract.systems.system.Varied`."""
         return [role for role in ROLES if role != CONTROLLER_LEADER or options.elects]
 
     def service_powers(self, options: RocketOptions) -> tuple[type, ...]:
@@ -102,7 +102,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: RocketOptions) -> bool:
-        """See `chaoskit.contract.system.Fetching`."""
+        """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: RocketOptions) -> None:
@@ -121,11 +121,11 @@ class System:
         return hosts
 
     def wire(self, options: RocketOptions) -> Wire:
-        """See `chaoskit.contract.wire.Decoding`."""
+        """See `chaoskit.contract.systems.wire.Decoding`."""
         return WIRE
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
-        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        """See `chaoskit.contract.systems.benchmark.Benchmarked`."""
         return driven(content)
 
     def diagnose(self) -> list[Capability]:

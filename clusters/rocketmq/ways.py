@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.traits import Queueing
 from clusters.common.properties import setting
-from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
-from clusters.rocketmq.queues import FIFO
+from clusters.rocketmq.clients.queues import FIFO
+from clusters.rocketmq.clients.settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
 
 _RETRIES = 2
 """Default of `retryTimesWhenSendAsyncFailed` and `retryTimesWhenSendFailed`."""

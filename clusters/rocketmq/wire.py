@@ -1,8 +1,8 @@
 """RocketMQ's remoting protocol on the wire: frames with a header, as JSON or in its own binary form, and a body.
 
 Responses come in any order, and have the number of their request (`opaque`). Servers ask clients too, on the same
-connections. A stand-alone module: see `chaoskit.contract.wire`. Sources: `RemotingCommand`, `RocketMQSerializable` and
-`NettyDecoder` of RocketMQ 5.4, and `RequestCode` of 5.1 to 5.5.
+connections. A stand-alone module: see `chaoskit.contract.systems.wire`. Sources: `RemotingCommand`,
+`RocketMQSerializable` and `NettyDecoder` of RocketMQ 5.4, and `RequestCode` of 5.1 to 5.5.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from chaoskit.contract.wire import Header, SizePrefixed
+from chaoskit.contract.systems.wire import Header, SizePrefixed
 
 _CODES = """
 10:SEND_MESSAGE 11:PULL_MESSAGE 12:QUERY_MESSAGE 13:QUERY_BROKER_OFFSET 14:QUERY_CONSUMER_OFFSET
@@ -79,7 +79,7 @@ REFUSABLE = dict.fromkeys(
     ),
     tuple(_ERRORS),
 )  # fmt: skip
-"""See `chaoskit.contract.wire.Wire`."""
+"""See `chaoskit.contract.systems.wire.Wire`."""
 
 _HEADER = struct.Struct(">4xBBH")
 """The type of a header, and the three bytes of its length."""
@@ -112,7 +112,8 @@ _FIELD = re.compile(
 
 
 class RemotingDecoder(SizePrefixed):
-    """See `chaoskit.contract.wire.Decoder`. A header is unknown if its numbers are behind the first 4096 bytes."""
+    """See `chaoskit.contract.systems.wire.Decoder`. A header is unknown if its numbers are behind the first 4096
+    bytes."""
 
     head = 4096
     size_min = 5
@@ -147,7 +148,7 @@ class RemotingDecoder(SizePrefixed):
         return Header(_NAMES[code], opaque) if code in _NAMES else None
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> int | None:
-        """See `chaoskit.contract.wire.Pairing`; what a server asks has numbers of its own."""
+        """See `chaoskit.contract.systems.wire.Pairing`; what a server asks has numbers of its own."""
         is_response = bool(_numbers(head)[1] & _RESPONSE)
         return header.correlation if is_response == answers else None
 

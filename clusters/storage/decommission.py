@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.operating import Decommissioning
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.systems.operating import Decommissioning
+from chaoskit.contract.systems.service import ServiceError
 from clusters.storage.roles import StorageRoles
 from clusters.storage.settings import AUTO_RECOVERY, BOOKIE, BOOKIE_PORT, BookieFolders, StorageOptions
 
@@ -20,7 +20,7 @@ _POLL_S = 0.1
 
 
 class Decommissioner:
-    """The power `Decommissioning` of `chaoskit.contract.service`.
+    """The power `Decommissioning` of `chaoskit.contract.systems.service`.
 
     Args:
         options: as in the scenario.

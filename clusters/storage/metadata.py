@@ -14,7 +14,7 @@ from itertools import takewhile
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from clusters.storage.settings import LEDGERS
 from clusters.zookeeper.server import connection
 from clusters.zookeeper.tree import CONNECT_S, connected

@@ -9,9 +9,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
 from clusters.storage.settings import Placement
 from clusters.zookeeper import probe
 
@@ -32,7 +32,7 @@ class StorageRoles(ABC):
 
     @abstractmethod
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """See `chaoskit.contract.service.Service`."""
+        """See `chaoskit.contract.systems.service.Service`."""
 
     def zookeepers(self) -> list[ServiceHost]:
         """Return the hosts with a ZooKeeper server."""

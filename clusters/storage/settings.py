@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.quantities import Size
-from chaoskit.contract.disk import DataDisk
-from chaoskit.contract.setting import Setting
+from chaoskit.contract.guarantees.setting import Setting
+from chaoskit.contract.hosts.disk import DataDisk
 from clusters.common.directories import ON_DATA, Directories, check_directories, paths
 from clusters.common.java import Jvm
 from clusters.common.properties import Scalar, properties

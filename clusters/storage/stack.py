@@ -11,11 +11,11 @@ from typing import Generic, TypeVar
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_until, wait_while
-from chaoskit.contract.host import HostError, ServiceHost, ServiceState
-from chaoskit.contract.installation import Revival
+from chaoskit.contract.hosts.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.installation import Revival
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
 from clusters.common.java import PRODUCTION, java, server
 from clusters.common.restart_loop import exits, looped
 from clusters.common.supervision import Supervisor, last_errors
@@ -182,14 +182,14 @@ class StorageStack(ABC, Generic[Options]):
         return ""
 
     def revivals(self) -> Sequence[Revival]:
-        """See `chaoskit.contract.installation.Supervision`."""
+        """See `chaoskit.contract.systems.installation.Supervision`."""
         if self._options.is_patient:
             return self._supervisor.revivals
         told = [exits(host, service, self._needs) for host in self.hosts for service in self.services(host)]
         return sorted(each for some in told for each in some)
 
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
-        """See `chaoskit.contract.service.Reporting`. A bookie without HTTP server reports none."""
+        """See `chaoskit.contract.systems.service.Reporting`. A bookie without HTTP server reports none."""
         try:
             return {
                 f"zookeeper {host.name}": settings_of(host.address, _REPORT_TIMEOUT_S)

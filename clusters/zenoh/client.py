@@ -1,22 +1,22 @@
-"""Zenoh's clients: `FeedClients` of `chaoskit.contract.feed`."""
+"""Zenoh's clients: `FeedClients` of `chaoskit.contract.clients.feed`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
+from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.power import P, held
-from clusters.zenoh.promise import promise
+from chaoskit.model.observations.feed import Promise
+from clusters.zenoh.guarantees.promise import promise
 from clusters.zenoh.publisher import ZenohPublisher
 from clusters.zenoh.settings import LEASE_NS, LINK, ROUTERS, publisher_settings, subscriber_settings
 from clusters.zenoh.subscriber import ZenohSubscriber
 
 
 class ZenohClients:
-    """The power `FeedClients` of `chaoskit.contract.feed`. Publishers try the routers in order, subscribers from the
-    last one on, so that with two routers messages go through both."""
+    """The power `FeedClients` of `chaoskit.contract.clients.feed`. Publishers try the routers in order, subscribers
+    from the last one on, so that with two routers messages go through both."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

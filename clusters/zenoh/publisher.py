@@ -11,8 +11,8 @@ from zenoh import ext
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.matching import settle
 from clusters.zenoh.configuration import said
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
@@ -24,7 +24,7 @@ _RELIABILITY = {"best-effort": zenoh.Reliability.BEST_EFFORT, "reliable": zenoh.
 
 
 class ZenohPublisher:
-    """See `chaoskit.contract.client.Producer`.
+    """See `chaoskit.contract.clients.client.Producer`.
 
     Args:
         connection: what clients are told.

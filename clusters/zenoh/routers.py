@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Revival
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.installation import Revival
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.place import Place
 from clusters.common.supervision import Supervisor
 from clusters.zenoh import package, probe
 from clusters.zenoh.configuration import built, connection_of, router
@@ -26,8 +26,8 @@ _POLL_S = 0.05
 
 
 class Routers:
-    """Configured routers, of which each connects to those before it; see `chaoskit.contract.service.Service`. They have
-    the powers `Installation`, `Placing` and `Supervision`.
+    """Configured routers, of which each connects to those before it; see `chaoskit.contract.systems.service.Service`.
+    They have the powers `Installation`, `Placing` and `Supervision`.
 
     Args:
         hosts: their hosts.
@@ -54,16 +54,16 @@ class Routers:
         return held(kind, [self], "Zenoh's router")
 
     def start(self, host: ServiceHost) -> None:
-        """See `chaoskit.contract.installation.Installation`."""
+        """See `chaoskit.contract.systems.installation.Installation`."""
         if host.state(SERVICE) is ServiceState.GONE:
             host.spawn(SERVICE, [_PYTHON, _PROGRAM, _CONFIGURATION], {"PYTHONPATH": self._packages[host.name]})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.contract.installation.Installation`."""
+        """See `chaoskit.contract.systems.installation.Installation`."""
         return (SERVICE,)
 
     def revivals(self) -> Sequence[Revival]:
-        """See `chaoskit.contract.installation.Supervision`."""
+        """See `chaoskit.contract.systems.installation.Supervision`."""
         return self._supervisor.revivals
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:

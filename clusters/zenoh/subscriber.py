@@ -11,10 +11,10 @@ import zenoh
 from zenoh import ext
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.model.message import NO_POSITION, Delivery
+from clusters.common.guarantees.stays import Stays
 from clusters.common.matching import settle
-from clusters.common.stays import Stays
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
 from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
 from clusters.zenoh.settings import LEASE_NS, SubscriberSettings
@@ -23,7 +23,7 @@ _ALL_TOPICS = "*"
 
 
 class ZenohSubscriber:
-    """See `chaoskit.contract.feed.FeedSubscriber`.
+    """See `chaoskit.contract.clients.feed.FeedSubscriber`.
 
     Args:
         connection: what clients are told.

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.service import DataFiles, Service
-from chaoskit.contract.system import CLIENT_POWERS
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles, Service
+from chaoskit.contract.systems.system import CLIENT_POWERS
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from clusters.common.release import check_installed
 from clusters.common.unhosted import Unhosted
-from clusters.zenoh.guarantees import GUARANTEES
+from clusters.zenoh.guarantees.rules import GUARANTEES
 from clusters.zenoh.settings import PACKAGE, ROLES, ZenohOptions, publisher_settings, subscriber_settings
 
 _FOR_RUNS = tuple(f"clusters.zenoh.{name}" for name in ("client", "configuration", "package", "routers"))

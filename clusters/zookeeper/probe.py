@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
 from clusters.common.framing import connect
 from clusters.zookeeper.server import ZOOKEEPER_PORT
 

@@ -10,7 +10,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 
 CONNECT_S = 3
 """Time limit for connecting to a server that serves, while trying others that do not."""

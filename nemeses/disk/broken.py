@@ -6,14 +6,15 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import BreakableDisk
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.disk import BreakableDisk
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import answers_again
@@ -43,14 +44,14 @@ class DiskDead(Nemesis):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(BreakableDisk).fail())
 
-    def verify(self, strike: Strike) -> str:
-        return _check_fails(strike, "Input/output error")
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(_check_fails(strike, "Input/output error"))
 
     def heal(self, strike: Strike) -> None:
         mend(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike)}; {answers_again(strike)}"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(f"{check_writable(strike)}; {answers_again(strike)}")
 
 
 class DiskReadOnly(DiskDead):
@@ -72,8 +73,8 @@ class DiskReadOnly(DiskDead):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        return _check_fails(strike, "Read-only file system")
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(_check_fails(strike, "Read-only file system"))
 
 
 def _check_fails(strike: Strike, words: str) -> str:

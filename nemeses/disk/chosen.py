@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.disk import DataDisk, ProgrammableDisk
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.disk import DataDisk, ProgrammableDisk
+from chaoskit.contract.hosts.host import ServiceHost
 
 
 def chosen(host: ServiceHost, strike: Strike) -> DataDisk:

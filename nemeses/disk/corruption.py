@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.shell import bash
+from chaoskit.contract.systems.service import DataFiles
 from nemeses.disk.files import FileChoice, Place, draw_places
 
 _TIMEOUT_S = 120
@@ -39,6 +41,13 @@ _EACH = 'while [ $# -gt 0 ]; do change "$1" "$2" || exit; shift 2; done'
 """All places in one command: the fault is over soon, however many there are."""
 
 
+@dataclass(slots=True)
+class _Changed:
+    """The changes: host, place, and the two numbers that the script printed."""
+
+    places: list[tuple[str, Place, int, int]] = field(default_factory=list)
+
+
 class BitFlip(Nemesis):
     """Inverts one bit of a random byte, on the disk and in the page cache, so that readers see it."""
 
@@ -57,20 +66,23 @@ class BitFlip(Nemesis):
     def inject(self, strike: Strike) -> None:
         _change(strike, _FLIP)
 
-    def verify(self, strike: Strike) -> str:
-        for name, place, before, after in strike.notes["changed"]:
+    def verify(self, strike: Strike) -> Evidence:
+        changes = _changes(strike)
+        for name, place, before, after in changes:
             if (before ^ after).bit_count() != 1:
                 raise NemesisError(f"{place.path} on {name}: byte {place.offset} was {before} and is now {after}")
-        return "; ".join(
-            f"{name}: {place.path} byte {place.offset} was 0x{before:02x}, reads 0x{after:02x}"
-            for name, place, before, after in strike.notes["changed"]
+        return Evidence(
+            "; ".join(
+                f"{name}: {place.path} byte {place.offset} was 0x{before:02x}, reads 0x{after:02x}"
+                for name, place, before, after in changes
+            )
         )
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: the test is how the system deals with the corruption."""
 
-    def verify_healed(self, strike: Strike) -> str:
-        return "corruption is permanent; detecting and repairing it is up to the system"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence("corruption is permanent; detecting and repairing it is up to the system")
 
 
 class Truncate(BitFlip):
@@ -81,23 +93,31 @@ class Truncate(BitFlip):
     def inject(self, strike: Strike) -> None:
         _change(strike, _TRUNCATE)
 
-    def verify(self, strike: Strike) -> str:
-        for name, place, before, gone in strike.notes["changed"]:
+    def verify(self, strike: Strike) -> Evidence:
+        changes = _changes(strike)
+        for name, place, before, gone in changes:
             if not gone:
                 raise NemesisError(
                     f"{place.path} on {name}: the content from byte {place.offset} on, of {before}, is unchanged"
                 )
-        return "; ".join(
-            f"{name}: {place.path} had {before} bytes, was truncated to {place.offset}"
-            for name, place, before, _ in strike.notes["changed"]
+        return Evidence(
+            "; ".join(
+                f"{name}: {place.path} had {before} bytes, was truncated to {place.offset}"
+                for name, place, before, _ in changes
+            )
         )
+
+
+def _changes(strike: Strike) -> list[tuple[str, Place, int, int]]:
+    if not (changes := strike.kept(_Changed).places):
+        raise NemesisError(f"nothing was changed on {strike.names}")
+    return changes
 
 
 def _change(strike: Strike, script: str) -> None:
     """Change each drawn place as the script says, and store the two numbers that it prints."""
     places = draw_places(strike)
-    changed: list[tuple[str, Place, int, int]] = []
-    strike.notes["changed"] = changed
+    changed = strike.kept(_Changed).places
 
     def act(host: ServiceHost) -> None:
         own = places[host.name]

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.nemesis import NemesisError, OnDisk, Strike
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import DataFiles
-from chaoskit.contract.shell import bash
+from chaoskit.contract.systems.service import DataFiles
 from nemeses.disk.chosen import chosen
 
 _BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'

@@ -7,13 +7,14 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import ProgrammableDisk
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.disk import ProgrammableDisk
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional
-from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable
 from nemeses.services import answers_again
@@ -47,13 +48,13 @@ class DiskFreeze(Nemesis):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         on_each(strike.hosts, lambda host: bash(host, _WRITER, chosen(host, strike).path, _mark(strike), _WRITE))
         time.sleep(_PATIENCE_S)
         done = [host.name for host in strike.hosts if _written(host, strike)]
         if done:
             raise NemesisError(f"a write to the data disk should hang, but finished on {', '.join(done)}")
-        return f"a write with fsync on {strike.names} hangs for {_PATIENCE_S:g} s"
+        return Evidence(f"a write with fsync on {strike.names} hangs for {_PATIENCE_S:g} s")
 
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -65,8 +66,8 @@ class DiskFreeze(Nemesis):
 
         on_each(strike.hosts, act)
 
-    def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike)}; {answers_again(strike)}"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(f"{check_writable(strike)}; {answers_again(strike)}")
 
 
 def _mark(strike: Strike) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import Result, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import Result, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen
 from nemeses.holding import check_held, hold, release
 from nemeses.services import answers_again, start_services
@@ -93,8 +94,8 @@ class DiskFull(Nemesis):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        return "; ".join(_proved_full(host, strike) for host in strike.hosts)
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence("; ".join(_proved_full(host, strike) for host in strike.hosts))
 
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -104,7 +105,7 @@ class DiskFull(Nemesis):
         release(strike)
         on_each(strike.hosts, act)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         wanted = strike.parameters.leave + 2 * _TOLERANCE
         seen = []
         for host in strike.hosts:
@@ -116,7 +117,7 @@ class DiskFull(Nemesis):
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
         answers = answers_again(strike)
         check_held(strike)
-        return "; ".join([*seen, answers])
+        return Evidence("; ".join([*seen, answers]))
 
 
 def _proved_full(host: ServiceHost, strike: Strike) -> str:

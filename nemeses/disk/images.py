@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import ReplaceableDisk
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.disk import ReplaceableDisk
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
@@ -21,6 +23,13 @@ from nemeses.services import answers_again
 
 _MARK = 'mkdir -p "$1/.chaoskit" && touch "$1/.chaoskit/$2" && sync "$1/.chaoskit/$2" "$1/.chaoskit" "$1"'
 _MARKED = '[ ! -e "$1/.chaoskit/$2" ]'
+
+
+@dataclass(slots=True)
+class _Copies:
+    """What was copied, in words, by host."""
+
+    of: dict[str, str] = field(default_factory=dict)
 
 
 class DiskWipe(Nemesis):
@@ -43,13 +52,13 @@ class DiskWipe(Nemesis):
     def inject(self, strike: Strike) -> None:
         _replace(strike, lambda disk: disk.wipe())
 
-    def verify(self, strike: Strike) -> str:
-        return f"{check_dark(strike)}; their disks were replaced"
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(f"{check_dark(strike)}; their disks were replaced")
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: restore(host, strike))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         marked = [
             host.name
             for host in strike.hosts
@@ -58,7 +67,7 @@ class DiskWipe(Nemesis):
         if marked:
             raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
         gone = f"a file synced right before is missing on {strike.names}"
-        return f"{gone}; {answers_again(strike)}"
+        return Evidence(f"{gone}; {answers_again(strike)}")
 
 
 class TimeTravel(DiskWipe):
@@ -89,20 +98,20 @@ class Snapshot(Nemesis):
         return {Part.DISK}
 
     def inject(self, strike: Strike) -> None:
-        copies = strike.notes["copies"] = {}
+        copies = strike.kept(_Copies).of
         on_each(strike.hosts, lambda host: copies.update({host.name: _snapshot(host, strike)}))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         missing = [host.name for host in strike.hosts if not chosen(host, strike).power(ReplaceableDisk).has_snapshot()]
         if missing:
             raise NemesisError(f"there is no snapshot of the data disk of {', '.join(missing)}")
-        return "; ".join(f"{name}: copied {copy}" for name, copy in strike.notes["copies"].items())
+        return Evidence("; ".join(f"{name}: copied {copy}" for name, copy in strike.kept(_Copies).of.items()))
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: nothing was broken."""
 
-    def verify_healed(self, strike: Strike) -> str:
-        return answers_again(strike)
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
 
 
 def _snapshot(host: ServiceHost, strike: Strike) -> str:

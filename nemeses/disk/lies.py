@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import ProgrammableDisk
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.disk import ProgrammableDisk
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.disk.proof import prove_cut
@@ -30,6 +32,14 @@ class Lie(OnDisk):
     """
 
     cut: bool = True
+
+
+@dataclass(slots=True)
+class _Lying:
+    """Whether the disks lie now, and whether their power was cut at the end."""
+
+    now: bool = False
+    cut: bool = False
 
 
 class FsyncLies(Nemesis):
@@ -51,14 +61,15 @@ class FsyncLies(Nemesis):
         return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["lying"] = True
+        strike.kept(_Lying).now = True
         on_each(strike.hosts, lambda host: programmable(host, strike).program({"flush_lies": True}))
 
-    def verify(self, strike: Strike) -> str:
-        return "; ".join(_check_lies(host, strike) for host in strike.hosts)
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence.of_all(_check_lies(host, strike) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
-        cut = strike.parameters.cut and strike.notes.pop("lying", False)
+        lying = strike.kept(_Lying)
+        cut, lying.now = strike.parameters.cut and lying.now, False
 
         def act(host: ServiceHost) -> None:
             if cut and host.reachable():
@@ -69,17 +80,17 @@ class FsyncLies(Nemesis):
 
         on_each(strike.hosts, act)
         if cut:
-            strike.notes["cut"] = True
+            lying.cut = True
 
-    def verify_healed(self, strike: Strike) -> str:
-        proofs = [_check_lost(host, strike) for host in strike.hosts] if strike.notes.get("cut") else []
+    def verify_healed(self, strike: Strike) -> Evidence:
+        proofs = [_check_lost(host, strike) for host in strike.hosts] if strike.kept(_Lying).cut else []
         writable = check_writable(strike)
         for host in strike.hosts:
             _check_flushes(host, strike)
-        return "; ".join([*proofs, writable, answers_again(strike)])
+        return Evidence("; ".join([*proofs, writable, answers_again(strike)]))
 
 
-def _check_lies(host: ServiceHost, strike: Strike) -> str:
+def _check_lies(host: ServiceHost, strike: Strike) -> Evidence:
     disk = programmable(host, strike)
     before = disk.counters()["lies"]
     if error := write_error(host, strike):
@@ -88,7 +99,8 @@ def _check_lies(host: ServiceHost, strike: Strike) -> str:
     lies, waiting = counters["lies"] - before, counters["unflushed_sectors"]
     if lies == 0 or waiting == 0:
         raise NemesisError(f"the disk of {host.name} should lie: {lies} lies, {waiting} sectors not persistent")
-    return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
+    sentence = f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
+    return Evidence(sentence, {host.name: {"lies": lies, "unflushed_sectors": waiting}})
 
 
 def _check_flushes(host: ServiceHost, strike: Strike) -> None:

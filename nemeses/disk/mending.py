@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.services import start_services
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
 from chaoskit.contract.power import optional
 from nemeses.beside import others
 from nemeses.disk.mending import restore
@@ -36,6 +38,23 @@ class Cuts(BaseModel):
     between: Duration = 500 * MILLISECOND
 
 
+@dataclass(slots=True)
+class _Cutting:
+    """How far the cuts of one fault are.
+
+    Attributes:
+        left: number of cuts that are still to come.
+        holding: by host, the fault that held on its disk when the first cut came, in words; empty if none did.
+        proofs: evidence of the cuts before the last one.
+        proved: evidence of each cut, by the host and how often it had booted.
+    """
+
+    left: int = 0
+    holding: dict[str, str] = field(default_factory=dict)
+    proofs: list[str] = field(default_factory=list)
+    proved: dict[tuple[str, int], str] = field(default_factory=dict)
+
+
 class PowerCut(Nemesis):
     """Cuts network, disk and processes at the same instant; unflushed data is lost. Healing boots the host."""
 
@@ -52,26 +71,27 @@ class PowerCut(Nemesis):
         return Damage.FORGETS
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["reboots"] = strike.parameters.reboots
-        strike.notes["disks"] = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
+        cutting = strike.kept(_Cutting)
+        cutting.left = strike.parameters.reboots
+        cutting.holding = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
         _cut(strike)
 
-    def verify(self, strike: Strike) -> str:
-        return check_dark(strike)
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence(check_dark(strike))
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: restore(host, strike))
-        while strike.notes.get("reboots"):
-            strike.notes["reboots"] -= 1
+        cutting = strike.kept(_Cutting)
+        while cutting.left:
+            cutting.left -= 1
             time.sleep(strike.parameters.between / 1e9)
-            proofs = strike.notes.setdefault("proofs", [])
-            proofs += [_proof(strike, host) for host in strike.hosts]
+            cutting.proofs += [_proof(strike, host) for host in strike.hosts]
             _cut(strike)
             on_each(strike.hosts, lambda host: restore(host, strike))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         proofs = [_proof(strike, host) for host in strike.hosts]
-        return "; ".join([*strike.notes.get("proofs", []), *proofs, answers_again(strike)])
+        return Evidence("; ".join([*strike.kept(_Cutting).proofs, *proofs, answers_again(strike)]))
 
 
 def _cut(strike: Strike) -> None:
@@ -89,18 +109,18 @@ def _proof(strike: Strike, host: ServiceHost) -> str:
         HostError: the disk does not prove it.
     """
     switch = host.power(PowerSwitch)
-    proved = strike.notes.setdefault("proved", {})
-    if (key := (host.name, switch.boots)) in proved:
-        return str(proved[key])
+    cutting, key = strike.kept(_Cutting), (host.name, switch.boots)
+    if key in cutting.proved:
+        return cutting.proved[key]
     try:
-        proved[key] = prove_cut(host, strike)
+        cutting.proved[key] = prove_cut(host, strike)
     except NothingToLose as error:
-        if not (holding := strike.notes.get("disks", {}).get(host.name)):
+        if not (holding := cutting.holding.get(host.name)):
             raise
-        proved[key] = (
+        cutting.proved[key] = (
             f"{host.name}: it had no power; the disk has no further proof, since {holding} held on it ({error})"
         )
-    return str(proved[key])
+    return cutting.proved[key]
 
 
 def check_dark(strike: Strike) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import model_validator
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.hosts.disk import DiskSettings, ProgrammableDisk, Rate
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import answers_again
@@ -67,6 +69,14 @@ class Program(OnDisk, DiskSettings):
         return self.model_fields_set & set(DiskSettings.model_fields)
 
 
+@dataclass(slots=True)
+class _Before:
+    """Before the fault, by host: the number of requests that failed, and the settings of the disk."""
+
+    errors: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, DiskSettings] = field(default_factory=dict)
+
+
 class DiskErrors(Nemesis):
     """Some requests of the data disk fail with EIO. A reboot heals a file system that became read-only."""
 
@@ -87,34 +97,34 @@ class DiskErrors(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump(exclude={"disk"}).items()}
-        strike.notes["before"] = {host.name: _errors(host, strike) for host in strike.hosts}
+        strike.kept(_Before).errors = {host.name: _errors(host, strike) for host in strike.hosts}
         on_each(strike.hosts, lambda host: programmable(host, strike).program(changes))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         seen = []
         for host in strike.hosts:
             errors, rounds = 0, 0
             while errors == 0 and rounds < _ROUNDS:
                 rounds += 1
                 bash(host, _REQUESTS, chosen(host, strike).path, check=False)
-                errors = _errors(host, strike) - strike.notes["before"][host.name]
+                errors = _errors(host, strike) - strike.kept(_Before).errors[host.name]
             if errors == 0:
                 raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds")
-            seen.append(f"{host.name}: {errors} requests failed with EIO")
-        return "; ".join(seen)
+            seen.append(Evidence(f"{host.name}: {errors} requests failed with EIO", {host.name: {"errors": errors}}))
+        return Evidence.of_all(seen)
 
     def heal(self, strike: Strike) -> None:
         changed = ["read_errors", "write_errors", "flush_errors"]
         on_each(strike.hosts, lambda host: programmable(host, strike).reset(changed))
         mend(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         before = [_errors(host, strike) for host in strike.hosts]
         writable = check_writable(strike)
         for host, errors in zip(strike.hosts, before, strict=True):
             if _errors(host, strike) != errors:
                 raise NemesisError(f"requests of the data disk of {host.name} still fail")
-        return f"{writable}; {answers_again(strike)}"
+        return Evidence(f"{writable}; {answers_again(strike)}")
 
 
 class DiskProgram(Nemesis):
@@ -138,23 +148,23 @@ class DiskProgram(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         changes = strike.parameters.model_dump(include=strike.parameters.changes, mode="json")
-        strike.notes["settings"] = {host.name: programmable(host, strike).settings() for host in strike.hosts}
+        strike.kept(_Before).settings = {host.name: programmable(host, strike).settings() for host in strike.hosts}
         on_each(strike.hosts, lambda host: programmable(host, strike).program(changes))
 
-    def verify(self, strike: Strike) -> str:
-        return "; ".join(_behaviour(host, strike) for host in strike.hosts)
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence("; ".join(_behaviour(host, strike) for host in strike.hosts))
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: programmable(host, strike).reset(strike.parameters.changes))
         mend(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
-            settings, before = programmable(host, strike).settings(), strike.notes["settings"][host.name]
+            settings, before = programmable(host, strike).settings(), strike.kept(_Before).settings[host.name]
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
             if kept := strike.parameters.changes.intersection(changed):
                 raise NemesisError(f"the disk of {host.name} still has the fault's {', '.join(kept)}")
-        return f"{check_writable(strike)}; {answers_again(strike)}"
+        return Evidence(f"{check_writable(strike)}; {answers_again(strike)}")
 
 
 def _errors(host: ServiceHost, strike: Strike) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.host import DoubtfulCut, PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.host import DoubtfulCut, PowerSwitch, ServiceHost
 
 
 def prove_cut(host: ServiceHost, strike: Strike) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import model_validator
@@ -11,12 +11,13 @@ from pydantic import model_validator
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.disk import DiskLimits, SlowDisk
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.disk import DiskLimits, SlowDisk
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.services import answers_again
 
@@ -94,6 +95,13 @@ Rates = Mapping[tuple[str, str], float]
 """Measured rates by host and limit, in bytes or requests per second."""
 
 
+@dataclass(slots=True)
+class _Slowed:
+    """The rates that were measured while the limit held."""
+
+    rates: Rates = field(default_factory=dict)
+
+
 class DiskSlow(Nemesis):
     """Limits the data disk to a number of bytes or requests per second."""
 
@@ -109,25 +117,27 @@ class DiskSlow(Nemesis):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(_limits(strike)))
 
-    def verify(self, strike: Strike) -> str:
-        measured = strike.notes["slow"] = _measure(strike)
-        for (name, field), rate in measured.items():
-            limit = getattr(strike.parameters, field)
+    def verify(self, strike: Strike) -> Evidence:
+        measured = strike.kept(_Slowed).rates = _measure(strike)
+        for (name, quantity), rate in measured.items():
+            limit = getattr(strike.parameters, quantity)
             if rate > limit * _TOLERANCE:
-                raise NemesisError(f"{name}: {field} should be at most {limit:,}, but is {rate:,.0f}")
-        return "; ".join(
-            f"{name}: {_words(field, rate)} (limit {_amount(field, getattr(strike.parameters, field))})"
-            for (name, field), rate in measured.items()
+                raise NemesisError(f"{name}: {quantity} should be at most {limit:,}, but is {rate:,.0f}")
+        return Evidence(
+            "; ".join(
+                f"{name}: {_words(quantity, rate)} (limit {_amount(quantity, getattr(strike.parameters, quantity))})"
+                for (name, quantity), rate in measured.items()
+            )
         )
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(DiskLimits()))
 
-    def verify_healed(self, strike: Strike) -> str:
-        slow, best = strike.notes.get("slow", {}), dict[tuple[str, str], float]()
+    def verify_healed(self, strike: Strike) -> Evidence:
+        slow, best = strike.kept(_Slowed).rates, dict[tuple[str, str], float]()
         needed = {
-            (name, field): max(rate * _FASTER, getattr(strike.parameters, field) * _TOLERANCE)
-            for (name, field), rate in slow.items()
+            (name, quantity): max(rate * _FASTER, getattr(strike.parameters, quantity) * _TOLERANCE)
+            for (name, quantity), rate in slow.items()
         }
 
         def is_faster() -> bool:
@@ -136,12 +146,12 @@ class DiskSlow(Nemesis):
             return all(best[key] >= rate for key, rate in needed.items())
 
         if not wait_until(is_faster, _BUSY_S):
-            name, field = next(key for key, rate in needed.items() if best[key] < rate)
+            name, quantity = next(key for key, rate in needed.items() if best[key] < rate)
             raise NemesisError(
-                f"{name}: {field} is at most {best[name, field]:,.0f} without the limit and was "
-                f"{slow[name, field]:,.0f} with it: the limit was not removed, or it exceeds the speed of the disk"
+                f"{name}: {quantity} is at most {best[name, quantity]:,.0f} without the limit and was "
+                f"{slow[name, quantity]:,.0f} with it: the limit was not removed, or it exceeds the speed of the disk"
             )
-        return f"{_healed_words(best, slow)}; {answers_again(strike)}"
+        return Evidence(f"{_healed_words(best, slow)}; {answers_again(strike)}")
 
 
 def _limits(strike: Strike) -> DiskLimits:
@@ -151,16 +161,18 @@ def _limits(strike: Strike) -> DiskLimits:
 def _measure(strike: Strike) -> Rates:
     limits = strike.parameters.model_fields_set
     return {
-        (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host, chosen(host, strike).path)
+        (host.name, quantity): _probe(quantity, getattr(strike.parameters, quantity)).rate(
+            host, chosen(host, strike).path
+        )
         for host in strike.hosts
-        for field in DiskLimits.model_fields
-        if field in limits
+        for quantity in DiskLimits.model_fields
+        if quantity in limits
     }
 
 
-def _probe(field: str, limit: int) -> _Probe:
-    reads = field.startswith("read")
-    if field.endswith("iops"):
+def _probe(quantity: str, limit: int) -> _Probe:
+    reads = quantity.startswith("read")
+    if quantity.endswith("iops"):
         count = max(2, round(limit * _PROBE_S))
         return _Probe(reads, _BLOCK, count, count)
     block = _CHUNK if limit * _PROBE_S >= 4 * _CHUNK else _BLOCK
@@ -170,22 +182,22 @@ def _probe(field: str, limit: int) -> _Probe:
 
 def _healed_words(measured: Rates, slow: Rates) -> str:
     return "; ".join(
-        f"{name}: {_words(field, rate)} without the limit"
-        + (f", {_amount(field, slow[name, field])} with it" if (name, field) in slow else "")
-        for (name, field), rate in measured.items()
+        f"{name}: {_words(quantity, rate)} without the limit"
+        + (f", {_amount(quantity, slow[name, quantity])} with it" if (name, quantity) in slow else "")
+        for (name, quantity), rate in measured.items()
     )
 
 
-def _words(field: str, rate: float) -> str:
+def _words(quantity: str, rate: float) -> str:
     """Return a rate in words, such as `write bandwidth 142 kB/s`.
 
     >>> _words("write_bandwidth", 141_748), _words("read_iops", 99.6)
     ('write bandwidth 142 kB/s', 'read requests 100/s')
     """
-    return f"{field.replace('iops', 'requests').replace('_', ' ')} {_amount(field, rate)}"
+    return f"{quantity.replace('iops', 'requests').replace('_', ' ')} {_amount(quantity, rate)}"
 
 
-def _amount(field: str, rate: float) -> str:
-    if field.endswith("iops"):
+def _amount(quantity: str, rate: float) -> str:
+    if quantity.endswith("iops"):
         return f"{rate:,.0f}/s"
     return f"{rate / 1e6:,.1f} MB/s" if rate >= 1e6 else f"{rate / 1e3:,.0f} kB/s"

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from chaoskit.base.quantities import Size, format_size
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import System
-from nemeses.network.packets import FromPeers, PacketFault, check_queue
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.system import System
+from nemeses.network.packets import FromPeers, Measured, PacketFault, check_queue
 from nemeses.network.peers import Direction, Peers, addresses, paths
 from nemeses.network.pings import nearest, ping
 from nemeses.network.queueing import queue_scripts
@@ -68,7 +68,7 @@ class Bandwidth(PacketFault):
         return {*paths(parameters.direction), Part.RESOURCES}
 
     def prepare(self, system: System, options: Any, parameters: BandwidthParameters) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: what arrives is handled by a process on the host."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: what arrives is handled by a process on the host."""
         if parameters.direction != "out":
             check_queue(system, "write direction: out")
 
@@ -84,7 +84,7 @@ class Bandwidth(PacketFault):
             undos.append(undo)
         return "\n".join(acts), "\n".join(undos)
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         asked: BandwidthParameters = strike.parameters
         # Pings are sent as fast as replies arrive; a rate that they cannot reach would not be proved.
         seen = ping(host, nearest(peers), "-f", "-l", "30", "-w", "1", "-s", str(_PACKET - 28))
@@ -92,7 +92,7 @@ class Bandwidth(PacketFault):
         words = f"{seen.received} packets of {_PACKET} B in 1 s"
         if not 0 < rate < _TOLERANCE * asked.rate:
             raise NemesisError(f"{host.name}: {words}, not {format_size(asked.rate)}/s")
-        return f"{words}: {rate / 1e3:.0f} kB/s ({asked.rate / 1e3:.0f} configured)"
+        return f"{words}: {rate / 1e3:.0f} kB/s ({asked.rate / 1e3:.0f} configured)", {"bytes_per_s": rate}
 
 
 def _filters(peers: Peers, cluster: Sequence[ServiceHost]) -> str:

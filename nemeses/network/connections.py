@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
@@ -27,6 +29,16 @@ _NO_RST = ("tcp flags & rst == rst counter name {hit} drop",)
 
 Ends = tuple[str, str]
 """Local and peer address, each with its port."""
+
+
+@dataclass(slots=True)
+class _Ended:
+    """By host: the connections that were ended, its peers, and the open probe from the clients' side, if there is
+    one."""
+
+    ends: dict[str, list[Ends]] = field(default_factory=dict)
+    peers: dict[str, Peers] = field(default_factory=dict)
+    probes: dict[str, socket.socket] = field(default_factory=dict)
 
 
 class ConnectionParameters(BaseModel):
@@ -56,20 +68,20 @@ class ResetConnections(Nemesis):
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             peers = _prepare(strike, host)
-            strike.notes[f"ended on {host.name}"] = _ends(bash(host, _kill(strike, peers)).out)
+            strike.kept(_Ended).ends[host.name] = _ends(bash(host, _kill(strike, peers)).out)
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        return "; ".join(on_each(strike.hosts, lambda host: _prove_ended(strike, host, _was_reset)))
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence.of_all(on_each(strike.hosts, lambda host: _prove_ended(strike, host, _was_reset)))
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
-            if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
+            if (probe := strike.kept(_Ended).probes.pop(host.name, None)) is not None:
                 probe.close()
 
-    def verify_healed(self, strike: Strike) -> str:
-        return "new connections were always possible"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence("new connections were always possible")
 
 
 class HalfOpen(Nemesis):
@@ -94,32 +106,33 @@ class HalfOpen(Nemesis):
             peers = _prepare(strike, host)
             rules = _silence(strike, peers)
             act = f"{{ {rules.act(strike.lab)} }} || exit\n{_kill(strike, peers)}"
-            strike.notes[f"ended on {host.name}"] = _ends(hold(strike, host, act, rules.undo()))
+            strike.kept(_Ended).ends[host.name] = _ends(hold(strike, host, act, rules.undo()))
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        evidence = on_each(strike.hosts, lambda host: _prove_ended(strike, host, _still_believes))
+    def verify(self, strike: Strike) -> Evidence:
+        evidence: list[Evidence] = on_each(strike.hosts, lambda host: _prove_ended(strike, host, _still_believes))
         for host in strike.hosts:
             swallowed = counted(host, f"chaoskit_{strike.name}").get("hit_out", 0)
             if not swallowed:
                 raise NemesisError(f"no RST of {host.name} was lost")
-            evidence.append(f"{swallowed} RSTs of {host.name} lost; {_orphans(strike, host)}")
-        return "; ".join(evidence)
+            sentence = f"{swallowed} RSTs of {host.name} lost; {_orphans(strike, host)}"
+            evidence.append(Evidence(sentence, {host.name: {"resets_lost": swallowed}}))
+        return Evidence.of_all(evidence)
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         evidence = ["RSTs are delivered again"]
         for host in strike.hosts:
             check_gone(host, f"chaoskit_{strike.name}")
-            if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
+            if (probe := strike.kept(_Ended).probes.pop(host.name, None)) is not None:
                 with probe:
                     probe.sendall(b"\n")
                     evidence.append(_was_reset(host, probe))
         check_held(strike)
-        return "; ".join(evidence)
+        return Evidence("; ".join(evidence))
 
 
 def _prepare(strike: Strike, host: ServiceHost) -> Peers:
@@ -129,11 +142,11 @@ def _prepare(strike: Strike, host: ServiceHost) -> Peers:
         listening = {int(line.split()[3].rsplit(":", 1)[1]) for line in host.run(["ss", "-Hltn"]).out.splitlines()}
         for port in sorted(listening - {_SSH} & set(strike.parameters.ports or listening)):
             try:
-                strike.notes[f"probe of {host.name}"] = socket.create_connection((host.address, port), _PROBE_S)
+                strike.kept(_Ended).probes[host.name] = socket.create_connection((host.address, port), _PROBE_S)
             except OSError:
                 continue
             break
-    strike.notes[f"peers of {host.name}"] = peers
+    strike.kept(_Ended).peers[host.name] = peers
     return peers
 
 
@@ -162,15 +175,15 @@ def _established(host: ServiceHost) -> set[Ends]:
     return set(_ends(host.run(["ss", "-Htn", "state", "established"]).out))
 
 
-def _prove_ended(strike: Strike, host: ServiceHost, of_probe: object) -> str:
-    ended: Sequence[Ends] = strike.notes[f"ended on {host.name}"]
+def _prove_ended(strike: Strike, host: ServiceHost, of_probe: object) -> Evidence:
+    ended = strike.kept(_Ended).ends[host.name]
     if not ended:
         raise NemesisError(f"{host.name} had no established connection with {strike.parameters.peers}")
     if left := _established(host) & set(ended):
         raise NemesisError(f"{host.name} still has {len(left)} of {len(ended)} connections: {sorted(left)[0]}")
-    probe = strike.notes.get(f"probe of {host.name}")
+    probe = strike.kept(_Ended).probes.get(host.name)
     seen = of_probe(host, probe) if probe is not None and callable(of_probe) else "no port accepted a probe connection"
-    return f"{host.name} lost {len(ended)} connections; {seen}"
+    return Evidence(f"{host.name} lost {len(ended)} connections; {seen}", {host.name: {"connections": len(ended)}})
 
 
 def _was_reset(host: ServiceHost, probe: socket.socket) -> str:
@@ -201,8 +214,8 @@ def _orphans(strike: Strike, host: ServiceHost) -> str:
     Raises:
         NemesisError: there were some, and none of them is open.
     """
-    ended = {(peer, local) for local, peer in strike.notes[f"ended on {host.name}"]}
-    hosts: Sequence[ServiceHost] = strike.notes[f"peers of {host.name}"].hosts
+    ended = {(peer, local) for local, peer in strike.kept(_Ended).ends[host.name]}
+    hosts = strike.kept(_Ended).peers[host.name].hosts
     theirs = {ends for ends in ended if ends[0].rsplit(":", 1)[0] in {each.address for each in hosts}}
     kept = theirs & set().union(*map(_established, hosts))
     if theirs and not kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -13,11 +14,12 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.system import Rooted, System
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.system import Rooted, System
 from nemeses.beside import prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
@@ -34,7 +36,17 @@ _MILLION = 1_000_000
 _ATTEMPTS = 3
 """Number of attempts: on a busy machine, pings may be too far apart to overtake each other."""
 
+Measured = tuple[str, Mapping[str, Any]]
+"""What was measured on a host: in words, and as figures."""
+
 Percent = Annotated[float, Field(ge=0.5, le=100)]
+
+
+@dataclass(slots=True)
+class _Resolved:
+    """The peers of each target, by host."""
+
+    peers: dict[str, Peers] = field(default_factory=dict)
 
 
 class PacketFault(Nemesis):
@@ -50,8 +62,8 @@ class PacketFault(Nemesis):
         """Return the bash scripts that inject the fault on a host and undo it."""
 
     @abstractmethod
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
-        """Return the measured effect on a host, as evidence.
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
+        """Return the measured effect on a host: in words, and its figures.
 
         Raises:
             NemesisError: there is no effect.
@@ -59,32 +71,33 @@ class PacketFault(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            peers = strike.notes[f"peers of {host.name}"] = find_peers(strike, strike.parameters.peers, [host])
+            peers = strike.kept(_Resolved).peers[host.name] = find_peers(strike, strike.parameters.peers, [host])
             if not peers.names():
                 raise NemesisError(f"peers: {', '.join(strike.parameters.peers)} matches nothing besides {host.name}")
             hold(strike, host, *self.scripts(strike, host, peers))
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        def judge(host: ServiceHost) -> str:
-            return f"{host.name}: {self.measure(strike, host, strike.notes[f'peers of {host.name}'])}"
+    def verify(self, strike: Strike) -> Evidence:
+        def judge(host: ServiceHost) -> Evidence:
+            words, figures = self.measure(strike, host, strike.kept(_Resolved).peers[host.name])
+            return Evidence(f"{host.name}: {words}", {host.name: figures})
 
-        return "; ".join(on_each(strike.hosts, judge))
+        return Evidence.of_all(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         def judge(host: ServiceHost) -> str:
             check_gone(host, f"chaoskit_{strike.name}")
-            peers = strike.notes.get(f"peers of {host.name}") or find_peers(strike, ["hosts"], [host])
+            peers = strike.kept(_Resolved).peers.get(host.name) or find_peers(strike, ["hosts"], [host])
             ends = [host, *([] if peers.clients else peers.hosts[:1])]
             return f"{host.name}: {prove_healed(strike, ends, lambda: _clean(host, peers))}"
 
         evidence = "; ".join(on_each(strike.hosts, judge))
         check_held(strike)
-        return evidence
+        return Evidence(evidence)
 
 
 def check_queue(system: System, remedy: str) -> None:
@@ -108,7 +121,7 @@ class QueuedFault(PacketFault):
         return {Part.INCOMING}
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
         check_queue(system, "use another kind of fault")
 
     def what(self, parameters: Any) -> Mapping[str, object]:
@@ -118,7 +131,7 @@ class QueuedFault(PacketFault):
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         return queue_scripts(strike, host, peers, self.what(strike.parameters))
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         evidence = super().verify(strike)
         for host in strike.hosts:
             if not counted(host, f"chaoskit_{strike.name}").get("hit_in"):
@@ -164,7 +177,7 @@ class PacketLoss(PacketFault):
         )
         return rules.act(strike.lab), rules.undo()
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         asked: LossParameters = strike.parameters
         share = asked.percent / 100
         pings = str(max(_PINGS_MIN, math.ceil(_EVENTS / share)))
@@ -180,7 +193,8 @@ class PacketLoss(PacketFault):
                 raise NemesisError(f"{host.name}: {', '.join(evidence)}")
         if asked.direction == "in" and not seen.lost:
             raise NemesisError(f"{host.name}: {', '.join(evidence)}")
-        return ", ".join(evidence)
+        figures = {"pings": seen.sent, "lost": seen.lost, **counts}
+        return ", ".join(evidence), figures
 
 
 class DelayParameters(FromPeers):
@@ -206,14 +220,14 @@ class PacketDelay(QueuedFault):
     def late_ns(self, parameters: DelayParameters) -> int:
         return parameters.delay + parameters.jitter
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         asked: DelayParameters = strike.parameters
         median = ping(host, nearest(peers), "-c", "7", "-i", "0.02").median_ms
         if median < 0.9 * (asked.delay - asked.jitter) / 1e6:
             raise NemesisError(
                 f"{host.name}: a round trip takes {median} ms, which does not include {format_duration(asked.delay)}"
             )
-        return f"a round trip takes {median:.1f} ms"
+        return f"a round trip takes {median:.1f} ms", {"round_trip_ms": median}
 
 
 class ReorderParameters(FromPeers):
@@ -233,11 +247,14 @@ class PacketReorder(QueuedFault):
     def what(self, parameters: ReorderParameters) -> Mapping[str, object]:
         return {"reorder": parameters.percent, "by": parameters.by}
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         for _ in range(_ATTEMPTS):
             seen = _series(host, peers, strike.parameters.percent)
             if seen.late:
-                return f"{seen.late} of {seen.received} replies were overtaken"
+                return f"{seen.late} of {seen.received} replies were overtaken", {
+                    "late": seen.late,
+                    "of": seen.received,
+                }
         raise NemesisError(f"{host.name}: all {seen.received} replies to {seen.sent} pings arrived in order")
 
 
@@ -257,11 +274,12 @@ class PacketDuplicate(QueuedFault):
     def what(self, parameters: DuplicateParameters) -> Mapping[str, object]:
         return {"duplicate": parameters.percent}
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         seen = _series(host, peers, strike.parameters.percent)
         if not seen.duplicates:
             raise NemesisError(f"{host.name}: none of {seen.received} replies arrived twice")
-        return f"{seen.duplicates} of {seen.received} replies arrived twice"
+        words = f"{seen.duplicates} of {seen.received} replies arrived twice"
+        return words, {"duplicates": seen.duplicates, "of": seen.received}
 
 
 class CorruptParameters(FromPeers):
@@ -281,13 +299,13 @@ class PacketCorrupt(QueuedFault):
     def what(self, parameters: CorruptParameters) -> Mapping[str, object]:
         return {"corrupt": parameters.percent}
 
-    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> Measured:
         before = _checksum_errors(host)
         seen = _series(host, peers, strike.parameters.percent)
         errors = _checksum_errors(host) - before
         if not errors:
             raise NemesisError(f"{host.name}: no wrong checksum in the replies to {seen.sent} pings")
-        return f"{errors} of {seen.sent} replies had a wrong checksum"
+        return f"{errors} of {seen.sent} replies had a wrong checksum", {"corrupt": errors, "of": seen.sent}
 
 
 def _series(host: ServiceHost, peers: Peers, percent: float) -> Pings:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.act import Act
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.hosts.host import HostError, ServiceHost
 from nemeses.beside import others, prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
@@ -21,6 +23,23 @@ from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_betwee
 
 _DISCARD = 9
 """The port that a probe from outside contacts if the partition covers all ports."""
+
+
+@dataclass(slots=True)
+class _Cut:
+    """What was cut off when the fault was injected.
+
+    Attributes:
+        cuts: for each host with rules, the peers that it is cut off from.
+        deaf: for each host those of which it must not hear what they send by multicast.
+        probed: by host, how many packets were blocked when the fault was proved; None before.
+        crossed: what the system sent until it was healed, in words; None before.
+    """
+
+    cuts: Cuts = field(default_factory=dict)
+    deaf: Mapping[ServiceHost, Sequence[ServiceHost]] = field(default_factory=dict)
+    probed: Mapping[ServiceHost, Mapping[str, int]] = field(default_factory=dict)
+    crossed: str | None = None
 
 
 class PartitionParameters(BaseModel):
@@ -90,12 +109,15 @@ class Partition(Nemesis):
         on_each(booted, lambda host: hold(strike, host, *_scripts(strike, host)))
 
     def inject(self, strike: Strike) -> None:
-        cuts = strike.notes["cuts"] = _cuts(strike)
-        strike.notes["deaf"] = _deaf(cuts, strike)
+        cut = strike.kept(_Cut)
+        cut.cuts = _cuts(strike)
+        cut.deaf = _deaf(cut.cuts, strike)
         on_each(_touched(strike), lambda host: hold(strike, host, *_scripts(strike, host)))
 
-    def verify(self, strike: Strike) -> str:
-        cuts: Cuts = strike.notes["cuts"]
+    def verify(self, strike: Strike) -> Evidence:
+        cuts = strike.kept(_Cut).cuts
+        if not cuts:
+            raise NemesisError("nothing was cut off")
         asked: PartitionParameters = strike.parameters
         blocked = [pair for pair in _blocked(cuts) if not strike.is_dark(pair[0])]
         port = asked.ports[0] if asked.ports else None
@@ -113,26 +135,28 @@ class Partition(Nemesis):
             for way in ["in"] * sending + ["out"]:
                 if asked.direction in (way, "both") and not count.get(f"hit_{way}"):
                     raise NemesisError(f"no packet in direction {way} was blocked on {host.name}: {count}")
-        strike.notes["probed"] = counts
+        strike.kept(_Cut).probed = counts
         stopped = ", ".join(
             f"{host.name} from {', '.join(cuts[host].names())} "
             f"({counts[host].get('hit_in', 0)} packets in and {counts[host].get('hit_out', 0)} out blocked)"
             for host in cuts
         )
-        return (
-            f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} others did"
+        return Evidence(
+            f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} others did",
+            {host.name: {"cut_from": list(cuts[host].names()), **counts[host]} for host in cuts},
         )
 
     def heal(self, strike: Strike) -> None:
-        if "crossed" not in strike.notes:
-            strike.notes["crossed"] = _crossed(strike)
+        cut = strike.kept(_Cut)
+        if cut.crossed is None:
+            cut.crossed = _crossed(strike)
         release(strike, _touched(strike))
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         on_each(_touched(strike), lambda host: check_gone(host, _table(strike)))
         reached_again = prove_healed(strike, strike.lab, lambda: _prove_reached(strike))
         check_held(strike)
-        return f"{strike.notes.get('crossed', '')}{reached_again}"
+        return Evidence(f"{strike.kept(_Cut).crossed or ''}{reached_again}")
 
 
 def _prove_reached(strike: Strike) -> str:
@@ -145,7 +169,7 @@ def _prove_reached(strike: Strike) -> str:
 def _crossed(strike: Strike) -> str:
     """Return how many packets were blocked since the fault was proved, which its probes did not send; empty if
     unknown."""
-    probed: Mapping[ServiceHost, Mapping[str, int]] = strike.notes.get("probed", {})
+    probed = strike.kept(_Cut).probed
     try:
         now = _counts(strike, list(probed))
     except HostError:
@@ -193,28 +217,28 @@ def _table(strike: Strike) -> str:
 
 def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
     asked: PartitionParameters = strike.parameters
-    statements = DROP if asked.how == "drop" else REJECT
+    statements, cut = DROP if asked.how == "drop" else REJECT, strike.kept(_Cut)
     rules = Rules(
         _table(strike),
-        strike.notes["cuts"].get(host, Peers((), clients=False)),
-        arriving=statements if asked.direction != "out" and host in strike.notes["cuts"] else (),
-        leaving=statements if asked.direction != "in" and host in strike.notes["cuts"] else (),
+        cut.cuts.get(host, Peers((), clients=False)),
+        arriving=statements if asked.direction != "out" and host in cut.cuts else (),
+        leaving=statements if asked.direction != "in" and host in cut.cuts else (),
         ports=asked.ports,
         rejects=asked.how == "reject",
-        deaf_to=strike.notes["deaf"].get(host, ()),
+        deaf_to=cut.deaf.get(host, ()),
     )
     return rules.act(strike.lab), rules.undo()
 
 
 def _touched(strike: Strike) -> list[ServiceHost]:
-    """Return the hosts that may have rules; all hosts if there are no notes of the injection."""
-    cuts, deaf = (strike.notes.get(name, {}) for name in ("cuts", "deaf"))
-    return list(dict.fromkeys([*cuts, *deaf])) if cuts else list(strike.lab)
+    """Return the hosts that may have rules; all hosts if nothing is known of the injection."""
+    cut = strike.kept(_Cut)
+    return list(dict.fromkeys([*cut.cuts, *cut.deaf])) if cut.cuts else list(strike.lab)
 
 
 def _pairs(strike: Strike) -> list[Pair]:
     """Return the probes between the hosts with rules and everyone else."""
-    cuts: Cuts = strike.notes.get("cuts", {})
+    cuts = strike.kept(_Cut).cuts
     pairs = []
     for host in strike.lab:
         pairs.append((host, HARNESS))

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import HostNames, Strike
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.nemesis import HostNames, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.hosts.host import ServiceHost
 
 _ALL_HOSTS = "010000E0"
 """224.0.0.1, as /proc/net/igmp has it on a little-endian machine."""

@@ -6,9 +6,9 @@ import re
 import statistics
 from dataclasses import dataclass
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError
-from chaoskit.contract.shell import bash
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 from nemeses.network.peers import HARNESS, Peers
 
 _REPLY = re.compile(r"icmp_seq=(\d+) .*time=([\d.]+) ms( \(DUP!\))?")

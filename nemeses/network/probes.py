@@ -6,8 +6,8 @@ import socket
 from collections.abc import Iterable, Sequence
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.shell import bash
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.hosts.shell import bash
 
 _PING = """
 for each; do

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from chaoskit.base.installing import with_extra
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.hosts.host import ServiceHost
 from nemeses.network.firewall import Rules
 from nemeses.network.peers import Peers
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.hosts.host import ServiceHost
 from nemeses.network.peers import Peers, find_peers
 
 Shape = Literal["isolate", "each", "halves", "majorities-ring", "bridge"]

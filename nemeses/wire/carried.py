@@ -1,6 +1,6 @@
 """Which messages of the run a request or response carries: they are found by what each payload begins with.
 
-A stand-alone module: a tap loads it on a host. The layout is that of `chaoskit.history.format.payload`. What is
+A stand-alone module: a tap loads it on a host. The layout is that of `chaoskit.model.payload`. What is
 compressed or encrypted is not found.
 """
 
@@ -37,7 +37,7 @@ class Asked:
         self._of: dict[Hashable, Carried] = {}
 
     def put(self, pair: Hashable, content: bytes) -> None:
-        """Remember what a request carries; see `chaoskit.contract.wire.Pairing`."""
+        """Remember what a request carries; see `chaoskit.contract.systems.wire.Pairing`."""
         if found := carried(content):
             self._of[pair] = found
             if len(self._of) > _REMEMBERED:  # of requests that have no answers

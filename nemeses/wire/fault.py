@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,28 +12,29 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.parallel import on_each
-from chaoskit.base.quantities import parse_duration
-from chaoskit.contract.act import Act, Messages
-from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.part import Part
-from chaoskit.contract.power import optional
-from chaoskit.contract.service import Service
-from chaoskit.contract.system import System
-from chaoskit.contract.wire import Decoding, Tapped, Wire
+from chaoskit.base.quantities import SECOND, parse_duration
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.exploring import Aim, Passed, Wishes
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.act import Act, Messages
+from chaoskit.contract.hosts.host import Doubt, PowerSwitch, ServiceHost
+from chaoskit.contract.power import Powered, optional
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.system import System
+from chaoskit.contract.systems.wire import Decoding, Tapped, Wire
 from nemeses.holding import check_held, hold, release
-from nemeses.wire import census, placing, rules
+from nemeses.wire import aims, placing, rules
 from nemeses.wire.carried import Carried
 
 _EFFECT_S = 10.0
-"""How long the first message that something is done with may take; a group's heartbeats come every 3 s."""
+"""How long the first message that something is done with may take; a group's heartbeats come every 3 s. A load that is
+to see it is shorter: `WireFault.load_ns`."""
 
 _POLL_S = 0.1
 _TOLD = 12
 """So many correlation ids are told."""
 
-_BEGAN = "began"
 _DONE = {
     rules.DROP: "dropped",
     rules.DROP_AND_CLOSE: "dropped, each with its connection closed",
@@ -124,6 +126,16 @@ class WireParameters(BaseModel):
         return {**same, "then": self.action, "argument": self.argument, "seed": seed}
 
 
+@dataclass(slots=True)
+class _Placed:
+    """When the rule began (CLOCK_MONOTONIC, ns); by host, how many connections had escaped its tap, and how often it
+    had booted."""
+
+    began_ns: int | None = None
+    escaped: dict[str, int] = field(default_factory=dict)
+    boots: dict[str, int] = field(default_factory=dict)
+
+
 class WireFault(Nemesis):
     """Taps on the targets, in place from the start of the run, do it to single messages."""
 
@@ -133,12 +145,14 @@ class WireFault(Nemesis):
     tools = ("nft", "ip", "ss")
     parameters = WireParameters
     service_powers = (Installation, Tapped)
+    actions = (rules.DROP, rules.DROP_AND_CLOSE, rules.DUPLICATE, f"{rules.DELAY} 3s")
+    load_ns = 8 * SECOND
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.CONNECTIONS}
 
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
-        """See `chaoskit.contract.nemesis.Preparing`: refuse what the system's protocol does not have."""
+        """See `chaoskit.contract.faults.nemesis.Preparing`: refuse what the system's protocol does not have."""
         check_names(_wire(system, options), parameters)
 
     def acts(self, parameters: WireParameters) -> Act:
@@ -160,24 +174,25 @@ class WireFault(Nemesis):
             late_ns=late_ns,
         )
 
-    def precede(self, service: Service, hosts: Sequence[ServiceHost]) -> None:
-        """See `chaoskit.contract.nemesis.Preceding`: place the taps before there is a connection."""
+    def precede(self, service: Powered, hosts: Sequence[ServiceHost]) -> None:
+        """See `chaoskit.contract.faults.nemesis.Preceding`: place the taps before there is a connection."""
         wire = service.power(Tapped).wire
         on_each(hosts, lambda host: placing.place(host, wire))
 
     def inject(self, strike: Strike) -> None:
         wire = strike.service.power(Tapped).wire
         act, undo = placing.scripts(strike.name, strike.parameters.rule(strike.seed))
-        strike.notes.setdefault(_BEGAN, time.monotonic_ns())
+        placed = strike.kept(_Placed)
+        placed.began_ns = placed.began_ns or time.monotonic_ns()
 
         def put(host: ServiceHost) -> None:
-            strike.notes[f"escaped on {host.name}"] = placing.place_late(host, wire)
-            strike.notes[f"boots of {host.name}"] = _boots(host)
+            placed.escaped[host.name] = placing.place_late(host, wire)
+            placed.boots[host.name] = _boots(host)
             hold(strike, host, act, undo)
 
         on_each(strike.hosts, put)
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         deadline = time.monotonic() + _EFFECT_S
         told = _known(strike)
         while not any(each.done for each in told.values()):
@@ -185,30 +200,51 @@ class WireFault(Nemesis):
                 raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, told)}")
             time.sleep(_POLL_S)
             told = _known(strike)
-        escaped = {host.name: strike.notes.get(f"escaped on {host.name}", 0) for host in strike.hosts}
+        escaped = {host.name: strike.kept(_Placed).escaped.get(host.name, 0) for host in strike.hosts}
         late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
-        return "; ".join([f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")])
+        sentences = [f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")]
+        return Evidence("; ".join(sentences), _figures(strike, told))
 
-    def kinds(self, system: System, options: Any) -> Mapping[str, Sequence[str]]:
-        """See `chaoskit.contract.nemesis.Counting`."""
+    def names(self, system: Any, options: Any) -> Mapping[str, Sequence[str]]:
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
         wire = _wire(system, options)
         return {rules.REQUEST: wire.messages, rules.RESPONSE: wire.answers or wire.messages}
 
-    def counted(self, evidence: str) -> Mapping[tuple[str, str, str], int]:
-        """See `chaoskit.contract.nemesis.Counting`."""
-        return census.read(evidence)
+    def counting(self, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
+        return {"on": list(hosts), "message": rules.ANY, "then": rules.COUNT}
+
+    def passed(self, figures: Mapping[str, Mapping[str, Any]]) -> Passed:
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
+        return {
+            (host, direction, name): count
+            for host, tally in figures.items()
+            for direction in (rules.REQUEST, rules.RESPONSE)
+            for name, count in tally.get(direction, {}).items()
+        }
+
+    def aims(self, passed: Passed, hosts: Sequence[str], wishes: Wishes) -> Iterator[Aim]:
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
+        return aims.aims(passed, hosts, wishes)
+
+    def keys(self, aim: Aim) -> Mapping[str, Any]:
+        """See `chaoskit.contract.faults.exploring.Exploring`."""
+        if aim.then == rules.COUNT:
+            raise BadInput(f"{rules.COUNT} does nothing; remove it")
+        return {"on": list(aim.on), "message": aim.message, "of": aim.of, "which": [aim.number], "then": aim.then}
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
-    def verify_healed(self, strike: Strike) -> str:
+    def verify_healed(self, strike: Strike) -> Evidence:
         told = _counts(strike)
         for host in strike.hosts:
             if told[host.name].holds:
                 raise NemesisError(f"the rule is still in effect on {host.name}")
             _doubt(strike, host, told[host.name])
         check_held(strike)
-        return f"{_words(strike, told)}; the rule has ended, and nothing is held back any more"
+        sentence = f"{_words(strike, told)}; the rule has ended, and nothing is held back any more"
+        return Evidence(sentence, _figures(strike, told))
 
 
 def _wire(system: System, options: Any) -> Wire:
@@ -313,7 +349,7 @@ def _known(strike: Strike) -> dict[str, _Told]:
 
 def _doubt(strike: Strike, host: ServiceHost, told: _Told) -> None:
     """Tell the run what passed the tap untouched."""
-    if not told.known and strike.notes.get(f"boots of {host.name}") == _boots(host):
+    if not told.known and strike.kept(_Placed).boots.get(host.name) == _boots(host):
         strike.doubt(Doubt(time.monotonic_ns(), placing.ended(host), "messages passed untouched"))
     if told.unread:
         words = f"{told.unread} connections with {host.name} were not in the protocol that its tap reads"
@@ -325,11 +361,17 @@ def _boots(host: ServiceHost) -> int:
     return 0 if switch is None else switch.boots
 
 
+def _figures(strike: Strike, told: Mapping[str, _Told]) -> dict[str, dict[str, Any]]:
+    if strike.parameters.action == rules.COUNT:
+        return {name: dict(aims.figures_of(each.tally)) for name, each in told.items()}
+    return {name: {"matched": each.matched, "done": each.done} for name, each in told.items()}
+
+
 def _words(strike: Strike, told: dict[str, _Told]) -> str:
     """Return on how many messages the fault acted."""
     asked: WireParameters = strike.parameters
     if asked.action == rules.COUNT:
-        return census.words({name: each.tally for name, each in told.items()})
+        return aims.counted({name: each.tally for name, each in told.items()})
     what = f"{asked.message} {asked.of}s"
     parts = []
     for name, each in told.items():
@@ -347,5 +389,5 @@ def _hit(strike: Strike, correlation: int, at_ns: int, carried: Carried) -> str:
     if carried:
         count, first, last = carried
         words += f" with value {first}" if count == 1 else f" with {count} values from {first} to {last}"
-    began_ns = strike.notes.get(_BEGAN)
+    began_ns = strike.kept(_Placed).began_ns
     return words if began_ns is None else f"{words} after {(at_ns - began_ns) / 1e9:.3f} s"

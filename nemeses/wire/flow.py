@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from chaoskit.contract.wire import Decoder, Header, Pairing, Refusing
+from chaoskit.contract.systems.wire import Decoder, Header, Pairing, Refusing
 from nemeses.wire import rules
 from nemeses.wire.carried import Asked, carried
 from nemeses.wire.rules import Hit, Rule, Rules

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.shell import bash
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.hosts.host import HostError, ServiceHost
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.contract.systems.wire import Wire
 from nemeses.wire.tap import MARK
 
 _FOLDER = "/run/chaoskit/wire"
@@ -31,7 +31,7 @@ _ROUTES = 5757
 """Number of the routing table by which answers to the tap stay on the host."""
 
 _MODULES = (
-    "chaoskit.contract.wire",
+    "chaoskit.contract.systems.wire",
     "nemeses.wire.carried",
     "nemeses.wire.rules",
     "nemeses.wire.flow",

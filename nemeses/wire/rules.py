@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from nemeses.wire.carried import Carried
 
 DROP, DROP_AND_CLOSE, CLOSE_BEFORE, CLOSE_AFTER = "drop", "drop-and-close", "close-before", "close-after"

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.wire import Decoder
+from chaoskit.contract.systems.wire import Decoder
 from nemeses.wire import rules
 from nemeses.wire.carried import Asked
 from nemeses.wire.channel import Channel

@@ -218,7 +218,9 @@ def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     status, first, err = finish(chaoskit("run", scenario, "--store", store, "--json", "--junit", results))
     assert status == 0, err
     assert json.loads(first)["bounds"]["unavailable"]["met"]
-    assert Xml.parse(results).find(".//property[@name='chaoskit_verdict']").get("value") == "valid"
+    verdict = Xml.parse(results).find(".//property[@name='chaoskit_verdict']")
+    assert verdict is not None
+    assert verdict.get("value") == "valid"
 
     status, again, err = finish(chaoskit("replay", store / "latest", "--store", store, "--json"))
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.scenario.plan import read_plan
 from clusters.kafka.java import settings as kafka
 from clusters.pulsar.java import settings as pulsar
-from clusters.rocketmq.client_settings import check_clients
+from clusters.rocketmq.clients.settings import check_clients
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installed import provider
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.testing.conformance import check_cluster
+from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.mosquitto.system import System
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 @pytest.fixture
 def hosts() -> Iterator[Sequence[ServiceHost]]:
-    local, found = provider("local", "provider"), System()
+    local, found = LocalProvider(), System()
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 1, local.options(), root=found.root(found.options()))
+        lab = local.provision(journal, 1, LocalOptions(), root=found.root(found.options()))
         yield lab.hosts
         lab.close()
         journal.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import provider
 from chaoskit.testing.conformance import check_cluster
 

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installed import provider, system, workload
-from chaoskit.contract.system import Rooted
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.installed import system, workload
+from chaoskit.contract.systems.system import Rooted
 from chaoskit.report.support import support
 from chaoskit.testing.conformance import check_cluster
+from clusters.hosts.lab import LocalOptions, LocalProvider
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 @pytest.fixture
 def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
-    local, found = provider("local", "provider"), system(name, "system")
+    local, found = LocalProvider(), system(name, "system")
     root = found.root(found.options()) if isinstance(found, Rooted) else None
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 3, local.options(), root=root)
+        lab = local.provision(journal, 3, LocalOptions(), root=root)
         yield lab.hosts
         lab.close()
         journal.close()

@@ -53,6 +53,7 @@ def echo(three_hosts: SharedLab) -> Iterator[EchoCluster]:
 @pytest.fixture(params=["ext4", "xfs"])
 def lab(request: pytest.FixtureRequest, journal: Journal) -> Iterator[LocalLab]:
     """Two hosts with data disks of each file system."""
-    lab = LocalProvider().provision(journal, 2, LocalOptions(size="512MiB", filesystem=request.param))
+    options = LocalOptions.model_validate({"size": "512MiB", "filesystem": request.param})
+    lab = LocalProvider().provision(journal, 2, options)
     yield lab
     lab.close()

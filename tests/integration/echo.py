@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from trial import BUSY_S
 
-from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 PORT = 7000
 SERVICE = "echo"
@@ -38,7 +38,7 @@ Server(("::", int(sys.argv[2])), Handler).serve_forever()
 
 
 class EchoCluster:
-    """The echo servers of a lab: as much of a `chaoskit.contract.service.Service` as faults need."""
+    """The echo servers of a lab: as much of a `chaoskit.contract.systems.service.Service` as faults need."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Sequence
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import P, held
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.systems.wire import Wire
 from clusters.kafka.wire import MESSAGES, REFUSABLE
 
 PORT = 9092

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from echo import SERVICE, EchoCluster
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.hosts.host import HostError, ServiceHost
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from clusters.hosts.ssh import LOG_FOLDER, SERVICE_FOLDER
 from nemeses.services import await_answers
@@ -49,9 +49,8 @@ class SharedLab:
     def take(self) -> EchoCluster:
         """Return the hosts' echo servers, all of which answer."""
         if self._lab is None:
-            self._lab = LocalProvider().provision(
-                self._journal, self._count, LocalOptions(size="512MiB"), needed=self._needed
-            )
+            options = LocalOptions.model_validate({"size": "512MiB"})
+            self._lab = LocalProvider().provision(self._journal, self._count, options, needed=self._needed)
         cluster = EchoCluster(self._lab.hosts)
         await_answers(self._lab.hosts, cluster)
         return cluster

@@ -7,7 +7,9 @@ from clusters.hosts.lab import LocalLab
 
 
 def test_hosts_answer_by_icmp_tcp_and_udp(lab: LocalLab) -> None:
-    found = list(measured(*lab.hosts, payload=64))
+    here, there = lab.hosts
+
+    found = list(measured(here, there, payload=64))
 
     assert [each.kind for each in found] == ["ICMP", "TCP", "UDP"]
     assert all(0 < each.p50_us < 1e6 for each in found)

@@ -15,12 +15,12 @@ from machine import settled, snapshot
 
 from chaoskit.base.journal import Journal
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import HostError, ServiceState
+from chaoskit.contract.hosts.host import HostError, ServiceState
 from chaoskit.run.heal import heal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from clusters.hosts.ssh import SERVICE_USER
 
-SMALL = LocalOptions(size="512MiB")
+SMALL = LocalOptions.model_validate({"size": "512MiB"})
 
 
 def test_a_host_has_its_own_name_processes_network_and_disk(lab: LocalLab) -> None:
@@ -166,6 +166,7 @@ with Journal("test-killed") as journal:
     time.sleep(60)
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
         assert harness.stdout.readline() == "up\n"
         alive = settled()
         assert heal() == [], "a live run must be left alone"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import unsynced
 
-from chaoskit.contract.host import DoubtfulCut, HostError
+from chaoskit.contract.hosts.host import DoubtfulCut, HostError
 from clusters.hosts import canary, power
 from clusters.hosts.lab import LocalLab
 
@@ -95,7 +95,7 @@ def test_control_a_cut_that_saves_everything_first_is_none(lab: LocalLab, monkey
 def test_who_synced_everything_right_before_a_cut_is_a_doubt(lab: LocalLab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sync that hits the microseconds of the cut; it reaches the file systems of this test alone."""
     host = lab.hosts[0]
-    shut_down = canary.shut_down_around
+    shut_down = power.shut_down_around
 
     def sync_and_shut_down(descriptor: int) -> None:
         sync(host.disks["data"].mounted)

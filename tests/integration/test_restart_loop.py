@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.host import Result
+from chaoskit.contract.hosts.host import Result
 from clusters.common.restart_loop import exits, looped
 
 

@@ -11,9 +11,9 @@ from typing import IO
 import pytest
 from trial import sooner_or_later
 
-from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.host import HostError, PowerSwitch
-from chaoskit.contract.seat import Seating
+from chaoskit.contract.hosts.clock import SettableClock
+from chaoskit.contract.hosts.host import HostError, PowerSwitch
+from chaoskit.contract.hosts.seat import Seating
 from clusters.hosts.lab import LocalLab
 
 _TICKS = """

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.host import ServiceHost
 
 BUSY_S = 30
 """How long what surely comes may take: others may keep the machine busy."""
@@ -25,12 +25,12 @@ def fault(nemesis: Any, targets: Sequence[Any], cluster: Any, **parameters: Any)
     strike = strike_of(nemesis, targets, cluster, **parameters)
     try:
         nemesis.inject(strike)
-        yield nemesis.verify(strike)
+        yield nemesis.verify(strike).sentence
     finally:
         nemesis.heal(strike)
         healed = nemesis.verify_healed(strike)
         nemesis.heal(strike)
-    assert healed
+    assert healed.sentence
 
 
 def strike_of(nemesis: Any, targets: Sequence[Any], cluster: Any, name: str = "", **parameters: Any) -> Strike:

@@ -15,7 +15,7 @@ from remote.machines import Machines
 from chaoskit.base.waiting import wait_until
 from clusters.common.certificates import Authority
 from clusters.kafka import artifacts, security, settings
-from clusters.kafka.nodes import cluster_id
+from clusters.kafka.deploy.nodes import cluster_id
 from clusters.kafka.settings import KafkaOptions
 
 PASSWORD = security._PASSWORD

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import Root
+from chaoskit.contract.hosts.host import Root
 from clusters.hosts import roots
 
 BRIDGE = "ckremote"

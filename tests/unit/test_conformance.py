@@ -9,13 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from chaoskit.base import plugins
-from chaoskit.contract.client import LogClients
-from chaoskit.contract.guarantee import Guarantees, Rule
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.operating import Leadership, Upgrade
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.guarantees.guarantee import Guarantees, Rule
+from chaoskit.contract.systems.operating import Leadership, Upgrade
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import PRODUCER, Task
 from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
 from clusters.kafka.system import System as Kafka
 from nemeses.process import Kill
@@ -48,17 +49,17 @@ class _Power:
 
 class _Sloppy(Nemesis):
     summary = ""
-    family = "magic"  # type: ignore[assignment]
+    family = "magic"
     parameters = _Loose
     host_powers = (_Power,)
 
     def inject(self, strike: Strike) -> None: ...
-    def verify(self, strike: Strike) -> str:
-        return "it always works"
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence("it always works")
 
     def heal(self, strike: Strike) -> None: ...
-    def verify_healed(self, strike: Strike) -> str:
-        return "healed"
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence("healed")
 
 
 def test_what_a_nemesis_lacks_is_told() -> None:
@@ -86,7 +87,7 @@ class _Stubborn(Kill):
     def heal(self, strike: Strike) -> None:
         raise NemesisError("once is enough")
 
-    def verify(self, strike: Strike) -> str:
+    def verify(self, strike: Strike) -> Evidence:
         raise NemesisError("nothing is dead")
 
     def inject(self, strike: Strike) -> None: ...
@@ -134,7 +135,7 @@ class _Evasive(Kafka):
 
 
 def test_what_a_system_lacks_is_told() -> None:
-    told = _told(lambda: check_cluster(_Evasive()))  # type: ignore[arg-type]
+    told = _told(lambda: check_cluster(_Evasive()))
 
     for words in (
         f"{Leadership.__name__} is in given and in never and in notyet",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaoskit.contract.wire import Header, Wire
+from chaoskit.contract.systems.wire import Header, Wire
 from chaoskit.testing.conformance import check_decoder
 
 SESSION = ([b"\x01a", b"\x02bc"], [b"\x01A", b"\x02BC"])

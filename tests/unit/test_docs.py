@@ -14,7 +14,7 @@ import pytest
 from chaoskit import pytest_plugin
 from chaoskit.base import plugins, yaml
 from chaoskit.contract import installed
-from chaoskit.history.format.schema import SUBSCRIPTION_TYPES
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
 from chaoskit.scenario.files import find, find_all, find_sweep
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,8 @@ def scenarios_of(sweep: str) -> int:
 
 def runs_of(sweep: str) -> int:
     loaded = content(sweep)
-    return loaded.get("seeds", 1) * prod(len(axis) for axis in loaded["axes"].values())
+    seeds: int = loaded.get("seeds", 1)
+    return seeds * prod(len(axis) for axis in loaded["axes"].values())
 
 
 def mix() -> list[str | dict[str, Any]]:

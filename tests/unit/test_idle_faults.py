@@ -12,10 +12,10 @@ from dataclasses import replace
 import guaranteed
 import pytest
 from guaranteed import SECOND, effect
-from test_rules import RULES, plan_of, planned_effects
+from planned import RULES, plan_of, planned_effects
 
-from chaoskit.contract.guarantee import Effect, Rule
-from chaoskit.contract.mechanism import Choice
+from chaoskit.contract.guarantees.guarantee import Effect, Rule
+from chaoskit.contract.guarantees.mechanism import Choice
 
 IDLE = {
     "a pause of a bystander": effect("client-pause", "consumer-7", start_s=10, healed_s=12),

@@ -16,20 +16,21 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1])]
 
 import pytest
+from planned import RULES, SYSTEMS, plan_of
 from reach import Reach, reach
 from shipped import variants
-from test_rules import RULES, SYSTEMS, plan_of
 
 from chaoskit.base import yaml
-from chaoskit.contract.guarantee import Rule
-from chaoskit.contract.mechanism import Mechanism
+from chaoskit.contract.guarantees.guarantee import Rule
+from chaoskit.contract.guarantees.mechanism import Mechanism
 
 _SAME = "as shown"
 
 
 @cache
 def _written(name: str) -> dict[str, dict[str, Reach | str]]:
-    return yaml.load(_path(name).read_text())
+    written: dict[str, dict[str, Reach | str]] = yaml.load(_path(name).read_text())
+    return written
 
 
 def _path(name: str) -> Path:

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import guaranteed
 import pytest
-from guaranteed import SECOND
+from planned import RULES, SYSTEMS, plan_of, planned_effects
 from shipped import variants
 
-from chaoskit.contract.guarantee import Allowance, Effect, Rule
-from chaoskit.contract.installed import anomalies, nemesis, system
-from chaoskit.history.format.fault import Fault
-from chaoskit.judge.effects import effects as effects_of
-from chaoskit.scenario.plan import Plan, make_plan
+from chaoskit.contract.guarantees.guarantee import Allowance, Rule
+from chaoskit.contract.installed import anomalies, system
+from chaoskit.scenario.plan import Plan
 
-SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq", "mosquitto", "cyclonedds", "zenoh")
-RULES = {rule.id: (name, rule) for name in SYSTEMS for rule in system(name, "system").guarantees.rules}
 MEANT_TO_FAIL = {"kafka/mix:weak", "kafka/power-after-format"}
 """What the user is to see in these is an invalid run."""
-
-
-@cache
-def plan_of(spec: str) -> Plan:
-    written = variants()[spec]
-    return make_plan(written.parsed(), written.source, seed=1)
 
 
 def _allowed(plan: Plan) -> dict[str, Allowance]:
@@ -33,39 +21,6 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
     return guaranteed.table(
         plan.scenario.cluster.system, plan.declared, planned_effects(plan), refused=known, counted=True
     )
-
-
-def planned_effects(plan: Plan) -> list[Effect]:
-    """Return the faults of a plan, each with as many hosts as it may hit."""
-    effects: list[Effect] = []
-    for number, fault in enumerate(plan.faults):
-        kind = nemesis(fault.kind)
-        # One that waits for something begins a second after the one before.
-        start_ns = fault.at_ns or (effects[-1].start_ns + SECOND if effects else 0)
-        for on in fault.on:
-            hit = _hosts(plan, on) if kind.hits == "hosts" else (on,)
-            row = Fault(number, fault.kind, start_ns, (), None, fault.parameters, hit)
-            row.effective_ns, row.healed_ns = start_ns + 1000, start_ns + (fault.for_ns or SECOND)
-            effects += effects_of([row])
-    return effects
-
-
-def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
-    names = plan.host_names
-    if on in names:
-        return (on,)
-    place = getattr(plan.system_options, "place", None)
-    role = on.partition(":")[0]
-    if place is not None and role != "all":
-        placed = place(len(names))
-        indexes = placed.zookeepers if role.startswith("zookeeper") else placed.bookies
-        return tuple(names[index] for index in indexes)
-    ensemble = getattr(plan.system_options, "zookeeper", None)
-    if ensemble is not None and role.startswith("zookeeper"):
-        return tuple(names[index] for index in ensemble.servers(len(names)))
-    followers = names[1 : plan.declared.replication]
-    chosen = {"all": names, "followers": followers, "follower": followers[:1]}
-    return tuple(chosen.get(role, names[:1]))
 
 
 @pytest.mark.parametrize("identity", [name for name, (_, rule) in RULES.items() if rule.alone])

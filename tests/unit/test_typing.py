@@ -17,11 +17,14 @@ from typing import Any, get_args
 
 from typing_extensions import get_protocol_members
 
-from chaoskit.contract import attach, benchmark, digesting, nemesis, system, workload
-from chaoskit.contract.checker import Checker, Settling, Spanning
-from chaoskit.contract.host import HostProvider
-from chaoskit.contract.synthesizer import Synthesizer
-from chaoskit.contract.wire import Decoding
+from chaoskit.contract.checkers import digesting
+from chaoskit.contract.checkers.checker import Checker, Settling, Spanning
+from chaoskit.contract.checkers.synthesizer import Synthesizer
+from chaoskit.contract.faults import exploring, nemesis
+from chaoskit.contract.hosts.host import HostProvider
+from chaoskit.contract.systems import attach, benchmark, system
+from chaoskit.contract.systems.wire import Decoding
+from chaoskit.contract.workloads import workload
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "tests" / "typing" / "plugins.py"
@@ -33,7 +36,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
         system.Imposing, system.Naming, attach.Attaching, benchmark.Driven, Decoding,
     ),
     "chaoskit.workloads": (workload.SideTopics, workload.Measuring),
-    "chaoskit.nemeses": (nemesis.Preparing, nemesis.Counting, nemesis.Preceding),
+    "chaoskit.nemeses": (nemesis.Preparing, exploring.Exploring, nemesis.Preceding),
     "chaoskit.checkers": (Settling, Spanning, digesting.Digesting),
 }  # fmt: skip
 """The optional powers of each kind of plug-in."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from chaoskit.contract.client import Completed, Producer, SequencedClients
+from chaoskit.contract.clients.client import Completed, Producer, SequencedClients
 from chaoskit.contract.power import optional
-from chaoskit.contract.workload import Job
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load import producer
 from chaoskit.load.settings import settings_of
 from workloads.dedup.options import DedupOptions

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chaoskit.contract.client import Producer
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Producer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
 
 
 class Restarting:
-    """A `chaoskit.contract.client.Producer`. Sends in flight of an abandoned client are reported as unknown and not
-    resent.
+    """A `chaoskit.contract.clients.client.Producer`. Sends in flight of an abandoned client are reported as unknown and
+    not resent.
 
     Args:
         job: the client's job.

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chaoskit.contract.client import Completed, SequencedProducer, Unreachable
-from chaoskit.contract.recording import payload
-from chaoskit.contract.traits import Resend
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, SequencedProducer, Unreachable
+from chaoskit.contract.workloads.traits import Resend
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.restarts import Restarts
+from chaoskit.model import payload
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
 from workloads.dedup.options import DedupOptions
 
 _FULL_S = 0.01
@@ -37,7 +37,7 @@ class _Message(NamedTuple):
 
 
 class Resuming:
-    """A `chaoskit.contract.client.Producer` of sequenced ones.
+    """A `chaoskit.contract.clients.client.Producer` of sequenced ones.
 
     Args:
         job: the client's job.

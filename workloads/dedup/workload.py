@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.traits import Resends
-from chaoskit.contract.workload import Job
+from chaoskit.contract.workloads.traits import Resends
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.logs import GroupedWorkload
 from chaoskit.load.producer import produce
 from workloads.dedup.options import DedupOptions

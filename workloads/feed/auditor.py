@@ -9,11 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, PRODUCER_SHIFT, Drained, Outcome
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Roll
 
@@ -107,7 +109,7 @@ class _Probes:
     def completed(
         self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
-        """See `chaoskit.contract.client.Completed`."""
+        """See `chaoskit.contract.clients.client.Completed`."""
         if outcome == OK:
             self._acked.add(self._topic_of[op])
         self._recorder.completed(op, outcome, error, position, at_ns)

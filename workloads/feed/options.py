@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions, Rate
+from chaoskit.model.place import Place
 
 
 class FeedOptions(LoadOptions):

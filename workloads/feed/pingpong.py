@@ -12,17 +12,18 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.client import Completed
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import AUDITOR, INFO, OK, Outcome
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import MessageSize
 from chaoskit.load.producer import produce
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
+from chaoskit.model.message import Delivery
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import INFO, OK, Outcome
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Answers
@@ -81,7 +82,7 @@ class _Ping(NamedTuple):
 
 
 class _Pinger:
-    """See `chaoskit.contract.client.Producer`: a send completes with its answer.
+    """See `chaoskit.contract.clients.client.Producer`: a send completes with its answer.
 
     Args:
         job: the producer's job.

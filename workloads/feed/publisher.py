@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.client import Completed, Producer
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, Producer
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.producer import produce
 from chaoskit.load.settings import settings_of
 from workloads.feed.options import FeedOptions

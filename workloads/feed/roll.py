@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Producer
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Producer
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
 from workloads.feed.options import FeedOptions
 
 _ROLL = "roll"

@@ -5,32 +5,39 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.feed import (
-    DEADLINE,
-    DEADLINE_MISSED,
-    EXCLUSIVE,
-    LIVELINESS,
-    NOT_ALIVE,
-    PARTED,
-    REPLAYED,
-    RETAINED,
-    SHARED,
-    FeedClients,
-    FeedSubscriber,
-    Promise,
-)
-from chaoskit.contract.recording import Delivery, Recorder
-from chaoskit.contract.vocabulary import FAIL, OK
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.feed import FeedClients, FeedSubscriber
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.feed import (
+    DEADLINE_MISSED,
+    NOT_ALIVE,
+    PARTED,
+    SUBSCRIBED,
+    UNSUBSCRIBED,
+    Began,
+    Heard,
+    Over,
+    Promise,
+)
+from chaoskit.model.observations.row import Observation
+from chaoskit.model.outcome import FAIL, OK
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Answers
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
 _NEVER_NS = 2**63 - 1
-_TOLD = {PARTED: "part", NOT_ALIVE: "alarm", DEADLINE_MISSED: "alarm"}
+_OPERATIONS = {
+    SUBSCRIBED: "subscribe",
+    UNSUBSCRIBED: "unsubscribe",
+    PARTED: "part",
+    NOT_ALIVE: "alarm",
+    DEADLINE_MISSED: "alarm",
+}
+"""The operation of each change of a subscription."""
 
 
 def subscribe(job: Job[FeedOptions]) -> None:
@@ -107,26 +114,11 @@ class Receiver:
         """Record which subscriptions began or ended, or were told what, as operations that last as long as the time is
         uncertain."""
         for kind, topic, since_ns, until_ns, who in self._subscriber.changes():
-            if kind in _TOLD:
-                op = self._recorder.invoke(_TOLD[kind], since_ns)
-                self._recorder.observed(op, kind, topic, 0, name=who or None)
-                self._recorder.complete(op, OK, None, until_ns)
-                continue
-            began = kind == "subscribed"
-            op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
-            told = self._promise
-            self._recorder.observed(
-                op, kind, topic, 0, name=told.delivery, value=int(told.lasting), position=told.keeps
-            )
-            if began and told.share:
-                self._recorder.observed(op, SHARED, topic, 0, name=told.share)
-            if began and told.retained:
-                self._recorder.observed(op, RETAINED, topic, 0, value=1)
-            elif began and told.replays:
-                self._recorder.observed(op, REPLAYED, topic, 0, value=told.replays)
-            if began and told.exclusive:
-                self._recorder.observed(op, EXCLUSIVE, topic, 0, value=1)
-            for what, within_ns in ((LIVELINESS, told.liveliness_ns), (DEADLINE, told.deadline_ns)):
-                if began and within_ns:
-                    self._recorder.observed(op, what, topic, 0, value=within_ns)
+            observation: Observation = Heard(kind, who)
+            if kind == SUBSCRIBED:
+                observation = Began(self._promise)
+            elif kind == UNSUBSCRIBED:
+                observation = Over(self._promise)
+            op = self._recorder.invoke(_OPERATIONS[kind], since_ns)
+            self._recorder.observe(op, topic, 0, observation)
             self._recorder.complete(op, OK, None, until_ns)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Leaving, Paced
-from chaoskit.contract.vocabulary import AUDITOR
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Leaving, Paced
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import per_second
 from chaoskit.load.workload import LoadWorkload
+from chaoskit.model.operation import AUDITOR
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.publisher import publish
@@ -29,7 +29,7 @@ class FeedWorkload(LoadWorkload):
         return [Topic(name, PUBSUB) for name in options.topic_names()]
 
     def side_topics(self, options: FeedOptions) -> list[Topic]:
-        """See `chaoskit.contract.workload.SideTopics`: where each subscriber answers the final read."""
+        """See `chaoskit.contract.workloads.workload.SideTopics`: where each subscriber answers the final read."""
         return [Topic(roll_topic(index), PUBSUB) for index in range(options.consumers)]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:

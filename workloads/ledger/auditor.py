@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.ledger import (
+from chaoskit.contract.clients.ledger import (
     Entry,
     LedgerClient,
     LedgerClients,
@@ -20,9 +20,12 @@ from chaoskit.contract.ledger import (
     NoSuchLedger,
     Unreadable,
 )
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import INFO, OK, PRODUCER_SHIFT, Bounds
-from chaoskit.contract.workload import Job
+from chaoskit.contract.workloads.workload import Job
+from chaoskit.model import payload
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.observations.log import UnreadableGap
+from chaoskit.model.outcome import INFO, OK
 from workloads.ledger.consumer import BATCH
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, received, stands
@@ -178,7 +181,7 @@ class _Auditing:
         self._refuses = True
         op = self._recorder.invoke("skip")
         topic = self._recorder.in_system(TOPIC)
-        self._recorder.observed(op, "unreadable", topic, ledger, value=entry + 1, position=entry)
+        self._recorder.observe(op, topic, ledger, UnreadableGap(entry, entry + 1))
         self._recorder.complete(op, OK, str(error))
 
     def _audited(self, ledger: int, end: int, reached: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerReader
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.ledger import LedgerClients, LedgerError, LedgerReader
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.settings import settings_of
 from workloads.ledger.options import LedgerOptions

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerWriter
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.ledger import LedgerClients, LedgerError, LedgerWriter
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
+from chaoskit.model import payload
+from chaoskit.model.message import PRODUCER_SHIFT
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, stands
 

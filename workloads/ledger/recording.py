@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.ledger import Entry
-from chaoskit.contract.recording import Delivery, Recorder
-from chaoskit.contract.vocabulary import SENDING
+from chaoskit.contract.clients.ledger import Entry
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.ledger import Confirmed, Ended
+from chaoskit.model.operation import SENDING
 from workloads.ledger.options import TOPIC
 
 ADD = SENDING.index("add")
@@ -14,8 +16,8 @@ ADD = SENDING.index("add")
 
 def stands(recorder: Recorder, op: int, ledger: int, position: int, *, ended: bool) -> None:
     """Record the confirmed position of a ledger, or its end."""
-    kind = "ended" if ended else "confirmed"
-    recorder.observed(op, kind, recorder.in_system(TOPIC), ledger, position=position)
+    stand = Ended(position) if ended else Confirmed(position)
+    recorder.observe(op, recorder.in_system(TOPIC), ledger, stand)
 
 
 def received(recorder: Recorder, op: int, ledger: int, entries: Sequence[Entry]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from chaoskit.contract.ledger import LedgerClients, LedgerError
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.ledger import LedgerClients, LedgerError
+from chaoskit.contract.workloads.workload import Job
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recording import stands
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced, Recovers
-from chaoskit.contract.vocabulary import AUDITOR
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Paced, Recovers
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.load.options import per_second
+from chaoskit.model.operation import AUDITOR
 from workloads.ledger.auditor import audit
 from workloads.ledger.consumer import tail
 from workloads.ledger.options import TOPIC, LedgerOptions

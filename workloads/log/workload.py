@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.traits import Backlog
+from chaoskit.contract.workloads.traits import Backlog
 from chaoskit.load.logs import GroupedWorkload
 from workloads.log.options import BacklogOptions, LogOptions
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.queue import Publishing, QueueClients
-from chaoskit.contract.vocabulary import INFO, OK, Drained
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.clients.queue import Publishing, QueueClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.probes import Probes
+from chaoskit.model.audit import Drained
+from chaoskit.model.observations.queue import Depth
+from chaoskit.model.outcome import INFO, OK
 from workloads.queue.consumer import Receiver
 from workloads.queue.options import NOWHERE, QueueOptions
 
@@ -66,7 +68,7 @@ def _note_depths(job: Job[QueueOptions], op: int) -> None:
         except Unreachable:
             continue
         if not consumers:
-            job.recorder.observed(op, "depth", queue, 0, position=ready)
+            job.recorder.observe(op, queue, 0, Depth(ready))
     asking.close()
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement
-from chaoskit.contract.queue import Arrival, QueueClients, QueueConsumer
-from chaoskit.contract.recording import payload
-from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import FAIL, OK, OTHER_QUEUE
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Settlement
+from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
+from chaoskit.contract.workloads.topic import DEAD
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.observations.queue import OTHER_QUEUE, Cancelled, Consuming, DeadLettered, Settled
+from chaoskit.model.outcome import FAIL, OK
 from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
@@ -114,7 +115,7 @@ class Receiver:
     def _note_subscribed(self, queues: Sequence[str]) -> None:
         with self._recorder.operation("subscribe") as op:
             for queue in queues:
-                self._recorder.observed(op, "subscribed", queue, 0)
+                self._recorder.observe(op, queue, 0, Consuming())
 
     def _note_cancelled(self, op: int) -> list[str]:
         """Record from which queues it no longer receives; return those from which it receives again."""
@@ -123,7 +124,7 @@ class Receiver:
             if kind == "subscribed":
                 again.append(queue)
             else:
-                self._recorder.observed(op, kind, queue, 0)
+                self._recorder.observe(op, queue, 0, Cancelled())
         return again
 
     def _note_death(self, op: int, arrival: Arrival, value: int) -> None:
@@ -135,14 +136,14 @@ class Receiver:
         reason, count = _UNTOLD if death is None else (death.reason, death.times)
         if death is not None and death.queue != source:
             reason = OTHER_QUEUE
-        self._recorder.observed(op, "dead-lettered", source, 0, name=reason, value=value, position=count)
+        self._recorder.observe(op, source, 0, DeadLettered(value, reason, count))
 
     def _settle(self, chosen: Sequence[tuple[Arrival, int]], how: Settlement) -> None:
         if not chosen:
             return
         op = self._recorder.invoke(how)
         for arrival, value in chosen:
-            self._recorder.observed(op, f"{how}ed", arrival.delivery.topic, 0, value=value)
+            self._recorder.observe(op, arrival.delivery.topic, 0, Settled(value, how))
         tags = [arrival.tag for arrival, _ in chosen]
         if how == "ack" and self._options.settle == "multiple":
             tags, how = [max(tags)], "ack-cumulative"

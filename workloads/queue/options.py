@@ -7,10 +7,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
-from chaoskit.contract.queue import QueueFeature
-from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.clients.queue import QueueFeature
+from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.load.options import LoadOptions, Rate
+from chaoskit.model.place import Place
 
 NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.client import Completed, Producer
-from chaoskit.contract.queue import Publisher, Publishing, QueueClients
-from chaoskit.contract.recording import Recorder, payload
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, Producer
+from chaoskit.contract.clients.queue import Publisher, Publishing, QueueClients
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.producer import produce
 from chaoskit.load.settings import settings_of
+from chaoskit.model import payload
+from chaoskit.model.observations.queue import Prioritised
 from workloads.queue.options import QueueOptions
 from workloads.queue.topics import declare
 
@@ -53,11 +55,11 @@ class _Prioritised:
         self._next = 0
 
     def send(self, topic: str, partition: int, key: bytes | None, content: bytes, token: int) -> bool:
-        """See `chaoskit.contract.client.Producer`."""
+        """See `chaoskit.contract.clients.client.Producer`."""
         priority = self._next % self._levels
         if not self._publisher.publish(topic, content, token, priority):
             return False
         self._next += 1
         value = payload.value_of(content)
-        self._recorder.observed(token, "prioritised", topic, partition, value=value, position=priority)
+        self._recorder.observe(token, topic, partition, Prioritised(value, priority))
         return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.recording import Recorder
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.observations.queue import QueueSettings
 from workloads.queue.options import NOWHERE, QueueOptions
 
 _REPLICATION = 3
@@ -54,6 +55,5 @@ def declare(recorder: Recorder, options: QueueOptions) -> None:
             settings["prefetch"] = options.prefetch
             if options.lives_ns is not None:
                 settings["message-ttl"] = options.lives_ns // MILLISECOND
-        for name, number in settings.items():
-            recorder.observed(op, "declared", recorder.in_system(topic.name), 0, name=name, position=number)
+        recorder.observe(op, recorder.in_system(topic.name), 0, QueueSettings(settings))
     recorder.complete(op)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.queue import QueueClients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced, Queueing
-from chaoskit.contract.vocabulary import AUDITOR
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Paced, Queueing
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.load.options import per_second
 from chaoskit.load.workload import LoadWorkload
+from chaoskit.model.operation import AUDITOR
 from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions

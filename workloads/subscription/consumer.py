@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, SUBSCRIPTION_TYPES, Place
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Settlement, Subscriber, SubscribingClients
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
 from chaoskit.load.receiver import Poller
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts
 from chaoskit.load.settings import settings_of
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.subscription import Acknowledged, Subscribed
+from chaoskit.model.outcome import FAIL, INFO, OK
 from workloads.subscription.options import SubscriptionOptions
 
 _DRAIN_MAX_S = 40
@@ -96,7 +97,7 @@ class _Member:
         places = [(recorder.in_system(topic), partition) for topic, partition in self._options.all_partitions()]
         with recorder.operation("subscribe") as op:
             for place in places:
-                self._observe(op, "subscribed", place, value=SUBSCRIPTION_TYPES.index(kind))
+                self._recorder.observe(op, *place, Subscribed(_SUBSCRIPTION, kind))
             self.subscriber.join(places)
 
     def _settle(self, deliveries: Sequence[Delivery], how: Settlement) -> None:
@@ -106,13 +107,8 @@ class _Member:
         cumulative = how == "ack" and self._options.acks == "cumulative"
         op = self._recorder.invoke(how)
         for each in deliveries:
-            self._observe(op, f"{how}ed", (each.topic, each.partition), position=each.position)
+            self._recorder.observe(op, each.topic, each.partition, Acknowledged(_SUBSCRIPTION, each.position, how))
         outcome, error = self.subscriber.settle(*((last, "ack-cumulative") if cumulative else (deliveries, how)))
         if how == "ack" and outcome == FAIL:
             self._left |= {(each.topic, each.partition, each.position): each for each in deliveries}
         self._recorder.complete(op, outcome, error)
-
-    def _observe(
-        self, op: int, kind: str, place: Place, *, value: int | None = None, position: int | None = None
-    ) -> None:
-        self._recorder.observed(op, kind, *place, name=_SUBSCRIPTION, value=value, position=position)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.client import LogClients, SubscribingClients
-from chaoskit.contract.traits import Group, Subscription
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import LogClients, SubscribingClients
+from chaoskit.contract.workloads.traits import Group, Subscription
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.logs import PartitionedWorkload
 from workloads.subscription.consumer import subscribe
 from workloads.subscription.options import SubscriptionOptions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import ProducerFenced, TransactionalClients, TransactionalProducer
-from chaoskit.contract.vocabulary import INFO, OK, Place
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.probes import Probes
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S
+from chaoskit.model.outcome import INFO, OK
+from chaoskit.model.place import Place
 from workloads.transactions.options import TransactionsOptions
 
 _REGISTER_TIMEOUT_S = 5

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
 from chaoskit.load.sender import Sender
 from chaoskit.load.settings import settings_of
+from chaoskit.model.outcome import FAIL, INFO, OK
 from workloads.transactions.options import TransactionsOptions
 
 _REGISTER_TIMEOUT_S = 5

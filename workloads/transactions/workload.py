@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.client import LogClients, TransactionalClients
-from chaoskit.contract.traits import Transactions
-from chaoskit.contract.workload import Job
+from chaoskit.contract.clients.client import LogClients, TransactionalClients
+from chaoskit.contract.workloads.traits import Transactions
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.auditor import audit
 from chaoskit.load.logs import GroupedWorkload
 from workloads.transactions.auditor import probe

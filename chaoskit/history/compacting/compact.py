@@ -24,13 +24,16 @@ from chaoskit.history.compacting.gather import Messages, Observations
 from chaoskit.history.compacting.naming import Names, dictionary
 from chaoskit.history.compacting.ranking import Operations
 from chaoskit.history.digesting.live import digests
-from chaoskit.history.format.audits import Audit, Bounds, Drained, Place
 from chaoskit.history.format.models import read_topics
 from chaoskit.history.format.origin import read_origin
-from chaoskit.history.format.record import AUDIT, NO_POSITION, NO_TIME, Records
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, OUTCOMES
+from chaoskit.history.format.record import AUDIT, NO_TIME, Records
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.recording.recover import ClientLog, recover
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import OUTCOMES
+from chaoskit.model.place import Place
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
 _DROPPED = "dropped"
 _MESSAGES, _OBSERVATIONS = "messages.parquet", "observations.parquet"

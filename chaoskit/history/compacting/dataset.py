@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base import durable, parquet
-from chaoskit.history.format.audits import Audit, Place, audits_json
-from chaoskit.history.format.schema import OPERATIONS
+from chaoskit.history.format.audits import audits_json
+from chaoskit.model.audit import Audit
+from chaoskit.model.place import Place
+from chaoskit.model.tables import OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000
 AUDITS_KEY, TOPICS_KEY, DRIVERS_KEY = b"chaoskit.audits", b"chaoskit.topics", b"chaoskit.drivers"

@@ -23,10 +23,10 @@ from typing_extensions import TypedDict
 
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.reading import shaped
-from chaoskit.history.format.payload import OK
 from chaoskit.history.format.record import COMPLETE, INVOKE, NO_TIME, RECEIVED, SEND, Records
-from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.history.recording.recover import ClientLog
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.payload import OK
 
 _FILE = "drivers.jsonl"
 _WORSE = 2

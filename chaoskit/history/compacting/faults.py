@@ -17,9 +17,9 @@ import pyarrow as pa
 from chaoskit.base import durable, parquet, store
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.reading import RESTORE, reading
-from chaoskit.history.format.schema import FAULTS
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.format.sound import faults_sound
+from chaoskit.model.tables import FAULTS
 
 FAULTS_FILE = "faults.parquet"
 _LOG = "faults.jsonl"

@@ -17,19 +17,11 @@ import pyarrow as pa
 from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS
 from chaoskit.history.compacting.naming import Names, dictionary
 from chaoskit.history.compacting.ranking import Ints, Operations
-from chaoskit.history.format.record import (
-    NO_DELIVERY,
-    NO_POSITION,
-    NO_TIME,
-    OBSERVED,
-    RECEIVED,
-    RECORD,
-    SEND,
-    Records,
-    is_named,
-)
-from chaoskit.history.format.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
+from chaoskit.history.format.record import NO_DELIVERY, NO_TIME, OBSERVED, RECEIVED, RECORD, SEND, Records, is_named
 from chaoskit.history.recording.recover import ClientLog
+from chaoskit.model.message import DIRECTIONS, NO_POSITION, PAYLOADS
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS
 
 Rows = list[tuple[int, npt.NDArray[np.uint32]]]
 """A set of records: for each index of a segment (among those of all logs), the indices of its records."""

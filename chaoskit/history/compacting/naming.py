@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from chaoskit.history.format.record import Records, is_named
-from chaoskit.history.format.schema import SENDING
 from chaoskit.history.recording.recover import ClientLog
+from chaoskit.model.operation import SENDING
 
 
 class Names:

@@ -17,10 +17,11 @@ import pyarrow as pa
 from chaoskit.base import durable, parquet
 from chaoskit.base.reading import reading
 from chaoskit.history.compacting.faults import REPAIR
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import IN_SYNC, LEADER, PLACEMENTS, REPLICA
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.format.sound import sound
+from chaoskit.model.place import Place
+from chaoskit.model.placement import IN_SYNC, LEADER, REPLICA
+from chaoskit.model.tables import PLACEMENTS
 
 FILE = "placements.parquet"
 _LOG = "placements.jsonl"

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from chaoskit.history.compacting.naming import Names
-from chaoskit.history.format.record import AUDIT, COMPLETE, INVOKE, NO_POSITION, NO_TIME, SEND, Records
-from chaoskit.history.format.schema import OUTCOMES
+from chaoskit.history.format.record import AUDIT, COMPLETE, INVOKE, NO_TIME, SEND, Records
 from chaoskit.history.recording.recover import ClientLog
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import OUTCOMES
 
 Ints = npt.NDArray[np.int64]
 _OK, _INFO = OUTCOMES.index("ok"), OUTCOMES.index("info")

@@ -10,7 +10,8 @@ import numpy as np
 
 from chaoskit.history.format.intervals import Ints
 from chaoskit.history.format.record import COMPLETE, INVOKE, OBSERVED, Records
-from chaoskit.history.format.schema import KINDS, OK
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OK
 
 NAME, PARTITION, GROUP, SESSION, STARTED, FIRST, REACHED, HIGHEST = range(8)
 """Columns of commits: topic, partition and group (numbers of names), session of the client; when its first commit

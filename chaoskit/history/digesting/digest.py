@@ -20,7 +20,9 @@ from chaoskit.history.digesting import blocks, commits
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.record import AUDIT, COMPLETE, INVOKE, RECEIVED, RECORD, SEND, Records
-from chaoskit.history.format.schema import FAIL, OK, OUTCOMES, PRODUCER_SHIFT, REPOSITIONING, SEEKING
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import REPOSITIONING, SEEKING
+from chaoskit.model.outcome import FAIL, OK, OUTCOMES
 
 SERIES = ("took", "gave_up", "from_call", "acked", "travelled")
 """Counts by second and HDR bucket: acknowledged sends and others by the second in which they were due, from then; the

@@ -22,10 +22,10 @@ from chaoskit.base.reading import reading, shaped
 from chaoskit.history.digesting.digest import Digest, Portion, digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Ints
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.recording.names import read_names
 from chaoskit.history.recording.recover import read_segment
+from chaoskit.model.operation import AUDITOR
 
 FOLDER = "digest"
 _LOAD, _COURSE = "load.json", "course"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.history.format.intervals import Ints
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
 
 _SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 

@@ -1,50 +1,18 @@
-"""The result of the final read of each partition: its bounds, or that it was drained."""
+"""The results of the final read, as they are kept in the metadata of operations.parquet."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from chaoskit.base.reading import shaped
-
-Place = tuple[str, int]
-"""Topic and partition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The final read of a log or a ledger, whose bounds the system reports.
-
-    Attributes:
-        low: first position that still existed in the system (earlier ones expired).
-        end: end position that the system reported after healing: one past the last readable position.
-        complete: whether the final read reached `end`.
-        reached: position up to which it read; None: unknown.
-    """
-
-    low: int
-    end: int
-    complete: bool
-    reached: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Drained:
-    """The final read of a queue, or of a topic without storage: it received what was there.
-
-    Attributes:
-        complete: whether it received everything, until nothing more arrived.
-    """
-
-    complete: bool
-
-
-Audit = Bounds | Drained
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.place import Place
 
 _Position = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 

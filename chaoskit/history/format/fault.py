@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.base.reading import shaped
-from chaoskit.history.format.audits import Place
+from chaoskit.model.place import Place
 
 _ON, _FOR, _DAMAGED = "on", "for_ns", "damaged"
 """Keys of the column `parameters` that are not the nemesis's own."""

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chaoskit.history.format.schema import KINDS
+from chaoskit.model.observations.row import KINDS
 
 MAGIC = b"CHAOSWAL"
 VERSION = 1

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base import parquet
-from chaoskit.history.format.schema import DIRECTIONS, OUTCOMES, PAYLOADS
+from chaoskit.model.message import DIRECTIONS, PAYLOADS
+from chaoskit.model.outcome import OUTCOMES
 
 _WORDS = {"direction": DIRECTIONS, "outcome": OUTCOMES, "payload": PAYLOADS}
 _WORD = re.compile(r"[\w?:.-]+")

@@ -20,11 +20,13 @@ from chaoskit.history.compacting.dataset import AUDITS_KEY, DRIVERS_KEY, TOPICS_
 from chaoskit.history.compacting.drivers import DriverTold, parse_drivers
 from chaoskit.history.compacting.placements import FILE as PLACEMENTS_FILE
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Audit, Place, parse_audits
+from chaoskit.history.format.audits import parse_audits
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.models import parse_topics
-from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
 from chaoskit.history.format.sound import all_equal, faults_sound, sound
+from chaoskit.model.audit import Audit
+from chaoskit.model.place import Place
+from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@
 #error "records and payloads are little-endian"
 #endif
 
-#include "../format/payload.h"
+#include "../../model/payload.h"
 #include "hot_cursor.h"
 #include "hot_deliveries.h"
 

@@ -10,10 +10,10 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from chaoskit.history.format import payload
 from chaoskit.history.format.record import NO_DELIVERY
-from chaoskit.history.format.schema import OK
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model import payload
+from chaoskit.model.outcome import OK
 
 Route = tuple[str, int, int, int, bytes | None]
 """Name of a topic in the system, its id in the log, partition, id of the key, key."""

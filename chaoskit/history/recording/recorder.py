@@ -9,83 +9,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from chaoskit.base import latency
-from chaoskit.base.errors import ChaoskitError
-from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK, Outcome
 from chaoskit.history.recording.hot import Lane
-from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import NO_DELIVERY, WalWriter
+from chaoskit.model.audit import Audit
+from chaoskit.model.message import NO_POSITION, Delivery, DeliveryReports
+from chaoskit.model.observations.row import KINDS, Observation
+from chaoskit.model.outcome import FAIL, INFO, OK, OperationFailed, Outcome
+from chaoskit.model.progress import Progress
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
-class Delivery(NamedTuple):
-    """One message as received by a consumer; `topic` is its name in the system."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    payload: bytes
-    position: int
-    delivery: int | None
-
-
-class DeliveryReports(Protocol):
-    """A producer whose client library calls a callable of its own for each message, with an error or None, and the
-    message, whose `offset()` is its position."""
-
-    def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
-        """Enqueue one message whose delivery is told to `report`, unless the client's queue is full."""
-        ...
-
-    def delivered(self, token: int, error: Any, message: Any) -> None:
-        """Report a completion, given what the client library told of it."""
-        ...
-
-
-class OperationFailed(ChaoskitError):
-    """An operation failed; the message is the client library's name for the error.
-
-    Attributes:
-        outcome: outcome code: `FAIL` or `INFO`.
-    """
-
-    def __init__(self, outcome: Outcome, name: str) -> None:
-        super().__init__(name)
-        self.outcome = outcome
-
-
-@dataclass(slots=True)
-class Progress:
-    """What a client has done so far.
-
-    Attributes:
-        sent, acked, failed, indeterminate, received: numbers of messages.
-        latency: latency of the sends acknowledged since the last report, measured from when they were due: HDR buckets
-            of microseconds and their counts (`chaoskit.base.latency`).
-    """
-
-    sent: int = 0
-    acked: int = 0
-    failed: int = 0
-    indeterminate: int = 0
-    received: int = 0
-    latency: latency.Sparse = field(default_factory=lambda: ([], []))
-
-    @property
-    def lag(self) -> int:
-        """Number of acknowledged messages that were not received yet."""
-        return self.acked - self.received
-
-
-class Recorder:
-    """Records one client.
+class WalRecorder:
+    """Records one client; see `chaoskit.contract.clients.recorder.Recorder`.
 
     Args:
         wal: the client's log.
@@ -153,7 +95,7 @@ class Recorder:
     def completed(
         self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
-        """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
+        """Record the completion of a send; see `chaoskit.contract.clients.client.Completed`."""
         now = time.monotonic_ns() if at_ns is None else at_ns
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)
@@ -199,26 +141,17 @@ class Recorder:
         self.progress.received += len(deliveries)
         return now, values
 
-    def observed(
-        self,
-        op: int,
-        kind: str,
-        topic: str,
-        partition: int,
-        *,
-        name: str | None = None,
-        value: int | None = None,
-        position: int | None = None,
-    ) -> None:
-        """Record an observation of an operation; see `schema.OBSERVATIONS`. A plug-in may have kinds of its own."""
-        wal, none = self._wal, NO_POSITION
-        code = _CODES.get(kind, len(KINDS))
-        name_id = 0 if name is None else wal.name(self.in_history(name))
-        wal.observed(
-            op, code, self.topic_id(topic), partition, name_id,
-            none if value is None else value, none if position is None else position,
-            wal.name(kind) if code == len(KINDS) else NO_DELIVERY,
-        )  # fmt: skip
+    def observe(self, op: int, topic: str, partition: int, observation: Observation) -> None:
+        """Record what an operation learned or did; names in it are names in the system. A plug-in may have records of
+        its own."""
+        wal = self._wal
+        for kind, name, value, position in observation.rows():
+            code = _CODES.get(kind, len(KINDS))
+            wal.observed(
+                op, code, self.topic_id(topic), partition, 0 if name is None else wal.name(self.in_history(name)),
+                NO_POSITION if value is None else value, NO_POSITION if position is None else position,
+                wal.name(kind) if code == len(KINDS) else NO_DELIVERY,
+            )  # fmt: skip
 
     def audited(self, topic: str, partition: int, audit: Audit) -> None:
         """Record the final read of a partition."""

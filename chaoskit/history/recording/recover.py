@@ -31,8 +31,11 @@ from chaoskit.history.format.record import (
     Records,
     is_named,
 )
-from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS, SENDING
 from chaoskit.history.recording.names import read_names
+from chaoskit.model.message import PAYLOADS
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.operation import SENDING
+from chaoskit.model.outcome import OUTCOMES
 
 _CODES = {SEND: len(SENDING), INVOKE: 1, COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS) + 1}
 """How many codes a kind of record has."""

@@ -20,7 +20,6 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from chaoskit.history.format.audits import Audit, Bounds
 from chaoskit.history.format.record import (
     AUDIT,
     AUDIT_FIELDS,
@@ -30,7 +29,6 @@ from chaoskit.history.format.record import (
     INVOKE,
     INVOKE_FIELDS,
     NO_DELIVERY,
-    NO_POSITION,
     NO_TIME,
     OBSERVED,
     RECEIVED,
@@ -42,6 +40,8 @@ from chaoskit.history.format.record import (
 from chaoskit.history.format.segment import HistoryFull, create
 from chaoskit.history.recording.cursor import Cursor
 from chaoskit.history.recording.names import NameLog
+from chaoskit.model.audit import Audit, Bounds
+from chaoskit.model.message import NO_POSITION
 
 __all__ = ["NO_DELIVERY", "NO_POSITION", "NO_TIME", "HistoryFull", "WalWriter"]
 

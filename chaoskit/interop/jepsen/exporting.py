@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.digesting.live import require_history
-from chaoskit.history.format.schema import DIRECTIONS, PAYLOADS
 from chaoskit.history.reading.reader import History
 from chaoskit.interop.jepsen.lanes import lanes
 from chaoskit.interop.jepsen.side import SIDE_FILE
+from chaoskit.model.message import DIRECTIONS, PAYLOADS
 
 _SENT = DIRECTIONS.index("sent")
 _FS = {

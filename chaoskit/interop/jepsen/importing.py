@@ -14,10 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.dataset import PartitionsWriter, write_operations
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS
 from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
 from chaoskit.interop.jepsen.names import Interned
@@ -26,6 +24,8 @@ from chaoskit.interop.jepsen.pairing import Paired, Pairing, operation_tables
 from chaoskit.interop.jepsen.scan import ASSIGNED, POLLED, SENT
 from chaoskit.interop.jepsen.side import SIDE_FILE, Side
 from chaoskit.interop.jepsen.spool import ACKED, Spool
+from chaoskit.model.place import Place
+from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS
 
 _TYPE_FAIL = TYPES.index("fail")
 

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.schema import DIRECTIONS, MESSAGES, PAYLOADS, PRODUCER_SHIFT
 from chaoskit.interop.jepsen.scan import NONE, POLLED, SENT
 from chaoskit.interop.jepsen.spool import ACKED
+from chaoskit.model.message import DIRECTIONS, PAYLOADS, PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES
 
 _NTH_BITS = 20
 UNSENT_PRODUCER = 1 << 22

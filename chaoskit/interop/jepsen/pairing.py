@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.format.schema import OPERATIONS, OUTCOMES
 from chaoskit.interop.jepsen.lines import FS, TYPES, Block
+from chaoskit.model.outcome import OUTCOMES
+from chaoskit.model.tables import OPERATIONS
 
 INVOKE = TYPES.index("invoke")
 CRASH, IGNORED, TXN = FS.index("crash"), FS.index("debug-topic-partitions"), FS.index("txn")

@@ -11,10 +11,10 @@ import numpy as np
 from chaoskit.interop.omb.fitness import doubts
 from chaoskit.interop.omb.plans import Bench
 from chaoskit.interop.omb.result import Measured, measured, result
-from chaoskit.judge.machine import Machine, machine_of, seconds_of
-from chaoskit.judge.recovery import BuiltBacklog, read_recovery
-from chaoskit.judge.timing import load_of
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.timing.machine import Machine, machine_of, seconds_of
+from chaoskit.judge.timing.recovery import BuiltBacklog, read_recovery
+from chaoskit.judge.timing.timing import load_of
+from chaoskit.judge.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chaoskit.judge.machine import Machine, full
+from chaoskit.judge.timing.machine import Machine, full
 
 _SHORT = 0.99
 _LATE_MS = 1.0

@@ -11,8 +11,8 @@ from typing import Any
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
-from chaoskit.contract.attach import Attaching
-from chaoskit.contract.benchmark import Benchmarked, Driven
+from chaoskit.contract.systems.attach import Attaching
+from chaoskit.contract.systems.benchmark import Benchmarked, Driven
 from chaoskit.interop.omb.workload import OmbWorkload, parse_workload, scenario_of
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping

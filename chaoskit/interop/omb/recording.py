@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import OK
-from chaoskit.history.recording.recorder import Delivery, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model import payload
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import OK
 
 _MESSAGES, _BURST, _POLL = 16_000, 64, 500
 _LOG_BYTES = 2**22
@@ -68,7 +69,7 @@ def recording_cost(size: int) -> RecordingCost:
         HistoryFull: there is no room for temporary files.
     """
     with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "nobody", 0, _LOG_BYTES) as wal:
-        recorder, client = Recorder(wal, 1), _Nowhere()
+        recorder, client = WalRecorder(wal, 1), _Nowhere()
         return RecordingCost(
             size,
             burst_us=_took_us(lambda: _bursts(recorder, client, payload.filler(size))),
@@ -83,7 +84,7 @@ def _took_us(act: Callable[[], None]) -> float:
     return (time.thread_time_ns() - began_ns) / _MESSAGES / 1000
 
 
-def _bursts(recorder: Recorder, client: _Nowhere, filler: bytes) -> None:
+def _bursts(recorder: WalRecorder, client: _Nowhere, filler: bytes) -> None:
     burst, message = recorder.burst_through(client), _Acknowledged()
     routes = ((_TOPIC, recorder.topic_id(_TOPIC), 0, 0, None),)
     for sequence in range(0, _MESSAGES, _BURST):
@@ -93,7 +94,7 @@ def _bursts(recorder: Recorder, client: _Nowhere, filler: bytes) -> None:
         client.reports.clear()
 
 
-def _singles(recorder: Recorder, writer: payload.Writer) -> None:
+def _singles(recorder: WalRecorder, writer: payload.Writer) -> None:
     topic_id = recorder.topic_id(_TOPIC)
     for value in range(_MESSAGES):
         now_ns = time.monotonic_ns()
@@ -101,7 +102,7 @@ def _singles(recorder: Recorder, writer: payload.Writer) -> None:
         recorder.completed(recorder.send(topic_id, 0, 0, value, now_ns, now_ns), OK, None, value)
 
 
-def _polls(recorder: Recorder, payloads: list[bytes]) -> None:
+def _polls(recorder: WalRecorder, payloads: list[bytes]) -> None:
     for first in range(0, _MESSAGES, _POLL):
         with recorder.operation("poll") as op:
             recorder.received(op, [Delivery(_TOPIC, 0, None, each, first, None) for each in payloads])

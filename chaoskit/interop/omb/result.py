@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from chaoskit.base import latency
 from chaoskit.base.errors import BadInput
-from chaoskit.history.format.schema import AUDITOR, SENDING
 from chaoskit.history.reading.reader import History
 from chaoskit.interop.omb.workload import OmbWorkload
+from chaoskit.model.operation import AUDITOR, SENDING
 
 Ints = npt.NDArray[np.int64]
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import format_duration, format_size
-from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.mistakes import validated
+from chaoskit.contract.systems.benchmark import Driven
 
 _KEYS = 10_000
 _FLAT_OUT = 10_000_000

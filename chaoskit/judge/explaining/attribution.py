@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 
 from chaoskit.base.waits import are_in
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import About, Anomaly, Gone
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Guarantees, Rule
-from chaoskit.contract.mechanism import Choice, Copies, Limit, Mechanism, Retry, Session, Way
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.guarantee import Guarantees, Rule
+from chaoskit.contract.guarantees.mechanism import Choice, Copies, Limit, Mechanism, Retry, Session, Way
 from chaoskit.judge.explaining.cases import Cases, places_of
 from chaoskit.judge.explaining.copies import derive_copies
 from chaoskit.judge.explaining.derived import Derived, Story

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.guarantee import FOREVER
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.guarantees.guarantee import FOREVER
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints
+from chaoskit.model.place import Place
 
 
 @dataclass(frozen=True, slots=True)

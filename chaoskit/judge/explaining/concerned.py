@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoskit.contract.guarantee import FOREVER
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.guarantees.guarantee import FOREVER
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.links import Interruption
 from chaoskit.judge.explaining.record import NONE, Ints, Record
+from chaoskit.model.place import Place
 
 
 def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:

@@ -19,11 +19,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Copies, Elects, Required
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import Fate, at_the_end
@@ -31,6 +30,7 @@ from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, 
 from chaoskit.judge.explaining.links import Site, reigns
 from chaoskit.judge.explaining.looks import AWAY, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
+from chaoskit.model.place import Place
 
 _NOTHING = np.zeros(0, np.int64)
 _UNKNOWN = "?"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.judge.explaining.record import NONE, Flags, Ints
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.cases import Message
 from chaoskit.judge.explaining.derived import Story
 from chaoskit.judge.explaining.record import CLOCKS_NS, NONE, Digest, Flags, Ints, Record
+from chaoskit.model.place import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Damage, Effect
-from chaoskit.contract.mechanism import WRITTEN_BACK_NS, Copies
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage, Effect
+from chaoskit.contract.guarantees.mechanism import WRITTEN_BACK_NS, Copies
 from chaoskit.judge.explaining.derived import joined
 from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, names_role
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
+from chaoskit.model.place import Place
 
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
 """What may make a follower lag, or an election happen."""

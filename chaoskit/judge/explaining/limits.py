@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from chaoskit.contract.act import PARTS_CONNECTIONS
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Limit, Measure
-from chaoskit.contract.traits import Group
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from chaoskit.contract.workload import CONSUMER
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Limit, Measure
+from chaoskit.contract.workloads.traits import Group
+from chaoskit.contract.workloads.workload import CONSUMER
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.place import Place
 
 _NOT_COUNTED = "messages were not recorded one by one"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from chaoskit.base.quantities import MILLISECOND, SECOND
-from chaoskit.contract.act import LATE, Act
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Party
+from chaoskit.contract.guarantees.act import LATE, Act
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Party
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
+from chaoskit.model.place import Place
 
 UNAWARE_NS = 10 * SECOND
 """How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.judge.explaining.harms import hosts_under
 from chaoskit.judge.explaining.record import LOOK_NS

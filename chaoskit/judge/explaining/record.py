@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantee import FOREVER, Declared, Effect
-from chaoskit.contract.vocabulary import AUDITOR, PRODUCER_SHIFT
-from chaoskit.contract.workload import PRODUCER
+from chaoskit.contract.guarantees.guarantee import FOREVER, Declared, Effect
+from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.audits import Place
 from chaoskit.history.reading.reader import History
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.place import Place
 
 NEVER = np.iinfo(np.int64).min
 NONE = -1

@@ -14,18 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chaoskit.contract.act import Messages
-from chaoskit.contract.guarantee import FOREVER, Effect
-from chaoskit.contract.mechanism import Party, Retry, Session, Way
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from chaoskit.contract.workload import CONSUMER, PRODUCER
-from chaoskit.history.format.audits import Place
-from chaoskit.judge.crashes import process_of
+from chaoskit.contract.guarantees.act import Messages
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
+from chaoskit.contract.guarantees.mechanism import Party, Retry, Session, Way
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER
 from chaoskit.judge.explaining.cases import Cases, Message
 from chaoskit.judge.explaining.concerned import back_ns, lacking
+from chaoskit.judge.explaining.crashes import process_of
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import Interruption, Links
 from chaoskit.judge.explaining.record import CLOCKS_NS, NEVER, NONE, Flags, Ints, Record
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.place import Place
 
 _NOBODY_LED = "nobody recorded who led the partition"
 _DIGESTED = "messages were not recorded one by one, so nobody knows which of them arrived"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.faults.nemesis import Strike
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
 from chaoskit.contract.power import optional
 
 T = TypeVar("T")

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaoskit.contract.event import FaultDropped, Watcher
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import ClientProcess
-from chaoskit.contract.service import Service
+from chaoskit.contract.faults.nemesis import ClientProcess
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import Service
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Occupancy

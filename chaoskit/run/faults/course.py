@@ -11,9 +11,9 @@ from typing import Any
 
 from chaoskit.base.store import TIMELINE, write_yaml
 from chaoskit.contract.event import FaultFailed, Watcher
-from chaoskit.contract.host import Doubt, ServiceHost
-from chaoskit.contract.nemesis import ClientProcess
-from chaoskit.contract.service import Service
+from chaoskit.contract.faults.nemesis import ClientProcess
+from chaoskit.contract.hosts.host import Doubt, ServiceHost
+from chaoskit.contract.systems.service import Service
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull, room_in

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.nemesis import Nemesis, OnDisk
-from chaoskit.contract.part import Part
+from chaoskit.contract.faults.nemesis import Nemesis, OnDisk
+from chaoskit.contract.faults.part import Part
 from chaoskit.scenario.timeline import PlannedFault
 
 

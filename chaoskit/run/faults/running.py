@@ -9,9 +9,10 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.event import FaultHealed, FaultProved
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike, is_dark
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Nemesis, Strike, is_dark
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.run.faults.boots import Boots
@@ -156,16 +157,16 @@ class RunningFault:
         if self._strike.hosts:
             record.targets = tuple(host.name for host in self._nemesis.struck(self._strike))
         record.damaged = tuple((course.in_history(topic), number) for topic, number in self._strike.damaged)
-        record.say(evidence)
+        record.say(evidence.sentence)
         course.log.record(record.row())
         course.changed()
-        course.watcher.on(FaultProved(record.number, record.kind, record.targets, evidence))
+        course.watcher.on(FaultProved(record.number, record.kind, record.targets, evidence.sentence, evidence.figures))
 
-    def _made(self) -> str:
+    def _made(self) -> Evidence:
         self._nemesis.inject(self._strike)
         return self._nemesis.verify(self._strike)
 
-    def _made_again(self) -> str:
+    def _made_again(self) -> Evidence:
         self._nemesis.heal(self._strike)
         return self._made()
 
@@ -182,7 +183,7 @@ class RunningFault:
     def _renew(self, lost: Sequence[ServiceHost]) -> None:
         record, names, seen_ns = self.record, ", ".join(host.name for host in lost), self._course.now_ns()
 
-        def renewed() -> str:
+        def renewed() -> Evidence:
             self._nemesis.renew(self._strike, lost)
             return self._nemesis.verify(self._strike)
 
@@ -205,13 +206,15 @@ class RunningFault:
             course.fail(record, f"not healed: {words(error)}")
         else:
             record.healed_ns = course.now_ns()
-            record.say(evidence)
-            course.watcher.on(FaultHealed(record.number, record.kind, record.targets, evidence))
+            record.say(evidence.sentence)
+            course.watcher.on(
+                FaultHealed(record.number, record.kind, record.targets, evidence.sentence, evidence.figures)
+            )
             course.owed += [(record, proof) for proof in self._strike.owed]
         course.changed()
         course.active.pop(record.number, None)
 
-    def _healed(self) -> str:
+    def _healed(self) -> Evidence:
         """Heal it and prove that; again once no other fault holds beside it, if one prevents it."""
         strike = self._strike
         try:
@@ -227,7 +230,7 @@ class RunningFault:
                 time.sleep(_TURN_POLL_S)
             return self._undone()
 
-    def _undone(self) -> str:
+    def _undone(self) -> Evidence:
         self._strike.owed.clear()
         self._nemesis.heal(self._strike)
         return self._nemesis.verify_healed(self._strike)

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.node import Node, Nodes
-from chaoskit.contract.owned import Owned
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import optional
-from chaoskit.contract.role import Every
-from chaoskit.contract.service import Placing, Service
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.systems.node import Node, Nodes
+from chaoskit.contract.systems.owned import Owned
+from chaoskit.contract.systems.role import Every
+from chaoskit.contract.systems.service import Placing, Service
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 _FIND_ATTEMPTS_S = 10

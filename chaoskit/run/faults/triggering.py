@@ -10,14 +10,14 @@ from functools import partial
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import optional
-from chaoskit.contract.service import Service
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Service
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.recording.recorder import Progress
-from chaoskit.judge.consequence import Change, Changed, changes
-from chaoskit.judge.consequence_words import seen
+from chaoskit.judge.faults.consequence import Change, Changed, changes
+from chaoskit.judge.faults.consequence_words import seen
+from chaoskit.model.progress import Progress
 from chaoskit.run.faults.stall import Stall
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.timeline import PlannedFault

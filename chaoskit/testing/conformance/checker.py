@@ -8,14 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
-from chaoskit.contract.datamodel import DataModel
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import checker as installed
-from chaoskit.history.format.audits import Audit, Bounds, Drained
-from chaoskit.history.format.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
-from chaoskit.judge.checking import found_by
+from chaoskit.contract.workloads.datamodel import DataModel
+from chaoskit.judge.findings.checking import found_by
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.conformance.wants import Wants
 
 _MESSAGES = 5

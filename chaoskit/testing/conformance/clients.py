@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.client import (
+from chaoskit.contract.clients.client import (
     Auditor,
     Completed,
     Consumer,
@@ -20,13 +20,14 @@ from chaoskit.contract.client import (
     TransactionalClients,
     Unreachable,
 )
-from chaoskit.contract.feed import PROMISES, FeedClients, FeedSubscriber
-from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.clients.feed import FeedClients, FeedSubscriber
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import Arrival, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.power import Powered, optional
-from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
-from chaoskit.contract.topic import Topic
-from chaoskit.history.format.schema import FAIL, INFO, OK
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.feed import PROMISES
+from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.testing.conformance.wants import Wants
 
 _COUNT = 20
@@ -60,8 +61,8 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
     """Check clients on a running system.
 
     Args:
-        clients: clients of a cluster in a trial; every power of `chaoskit.contract.client` and `.ledger` that they
-            have for the topic's data model is tested.
+        clients: clients of a cluster in a trial; every power of `chaoskit.contract.clients.client` and `.ledger` that
+            they have for the topic's data model is tested.
         topic: an existing empty topic, by its name in the system.
         settings: the system's own client settings.
 

@@ -9,20 +9,20 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.explaining import explanations
-from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
+from chaoskit.contract.guarantees.mechanism import Mechanism
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
-from chaoskit.contract.mechanism import Mechanism
 from chaoskit.contract.power import PowerMissing, optional
-from chaoskit.contract.service import Placing, Service
-from chaoskit.contract.system import System, between_clients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import SideTopics
+from chaoskit.contract.systems.explaining import explanations
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Placing, Service
+from chaoskit.contract.systems.system import System, between_clients
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import SideTopics
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants
@@ -123,7 +123,9 @@ def _check_options(found: System, options: Any, wants: Wants) -> None:
         with wants.step(f"rule {rule.id}"):
             for mechanism in rule.mechanisms(declared):
                 known = isinstance(mechanism, Mechanism)
-                wants.that(known, f"rule {rule.id}: {mechanism!r} is no mechanism (chaoskit.contract.mechanism)")
+                wants.that(
+                    known, f"rule {rule.id}: {mechanism!r} is no mechanism (chaoskit.contract.guarantees.mechanism)"
+                )
                 wants.that(known and mechanism.why.strip(), f"rule {rule.id}: its mechanism has no `why`")
 
 

@@ -8,8 +8,8 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from chaoskit.contract import wire as contract
-from chaoskit.contract.wire import Decoder, Header, Refusing, Wire
+from chaoskit.contract.systems import wire as contract
+from chaoskit.contract.systems.wire import Decoder, Header, Refusing, Wire
 from chaoskit.testing.conformance.wants import Wants
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike
+from chaoskit.contract.faults.part import Part
+from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
-from chaoskit.contract.nemesis import Nemesis, Strike
-from chaoskit.contract.part import Part
 from chaoskit.scenario.model import OF_KINDS_TOO, Choice, FaultSpec
 from chaoskit.testing.conformance.wants import Wants
 
@@ -33,7 +34,9 @@ def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strik
 
 
 def _check_declarations(found: Nemesis, wants: Wants) -> None:
-    wants.that(Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.nemesis.Nemesis")
+    wants.that(
+        Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.faults.nemesis.Nemesis"
+    )
     if not wants.attributes(found, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
         return
     wants.attributes(
@@ -72,12 +75,12 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
         try:
             with wants.step("inject, verify"):
                 found.inject(strike)
-                wants.that(found.verify(strike), "`verify` returns no evidence")
+                wants.that(_proves(found.verify(strike)), "`verify` returns no evidence")
         finally:
             with wants.step("heal, twice, verify_healed"):
                 found.heal(strike)
                 found.heal(strike)
-                wants.that(found.verify_healed(strike), "`verify_healed` returns no evidence")
+                wants.that(_proves(found.verify_healed(strike)), "`verify_healed` returns no evidence")
     not_made = make_strike(found)
     try:
         evidence = found.verify(not_made)
@@ -87,3 +90,7 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
         with wants.step("heal without a fault"):
             found.heal(not_made)
     wants.that(False, f"`verify` proves a fault that was not injected: {evidence}")
+
+
+def _proves(evidence: object) -> bool:
+    return isinstance(evidence, Evidence) and bool(evidence.sentence)

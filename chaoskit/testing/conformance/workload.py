@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.datamodel import DataModel
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import workload as installed
 from chaoskit.contract.power import Powered
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task, Workload
+from chaoskit.contract.workloads.datamodel import DataModel
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task, Workload
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
-from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.checking import find
+from chaoskit.judge.findings.checking import find
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.progress import Progress
 from chaoskit.testing.conformance.wants import Wants
 
 _BROKERS = 3
@@ -158,7 +159,7 @@ class _Run:
         """Run one client to completion."""
         self._processes += 1
         with WalWriter(self._folder / "wal", task.client, self._processes) as wal:
-            recorder = Recorder(wal, 1, self._namespace)
+            recorder = WalRecorder(wal, 1, self._namespace)
             control = _Control(task.client, self._stop[task.role], self.results)
             self._workload.run(Job(task, self._options, self._clients, recorder, control, _BOUND_NS))
 
@@ -175,7 +176,7 @@ class _Run:
 
 
 class _Control:
-    """See `chaoskit.contract.workload.Control`."""
+    """See `chaoskit.contract.workloads.workload.Control`."""
 
     def __init__(self, client: str, stop: threading.Event, results: dict[str, Mapping[str, Any]]) -> None:
         self.paused = False

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import About
-from chaoskit.contract.mechanism import Copies, Mechanism, Retry, Way
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.checkers.anomaly import About
+from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Retry, Way
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.cases import places_of
 from chaoskit.judge.explaining.record import NONE, Ints, Record
+from chaoskit.model.place import Place
 from chaoskit.testing.nearmiss.change import Change
 from chaoskit.testing.nearmiss.stored import Stored, waits_ns
 

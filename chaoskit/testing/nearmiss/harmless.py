@@ -10,7 +10,7 @@ import pyarrow as pa
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.effects import effects
+from chaoskit.judge.explaining.effects import effects
 from chaoskit.testing.nearmiss.change import Change
 from chaoskit.testing.nearmiss.idle import beside
 from chaoskit.testing.nearmiss.stored import Stored, numbers_of

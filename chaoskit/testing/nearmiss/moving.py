@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.mechanism import Copies, Limit, Mechanism, Party, Retry, Session, Way
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.mechanism import Copies, Limit, Mechanism, Party, Retry, Session, Way
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.effects import effects
+from chaoskit.judge.explaining.effects import effects
 from chaoskit.testing.nearmiss.idle import STRANGER_CLIENTS, STRANGER_HOST
 from chaoskit.testing.nearmiss.stored import Concern, Stored
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chaoskit.contract.guarantee import Effect
-from chaoskit.contract.mechanism import Copies
+from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.contract.guarantees.mechanism import Copies
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.scenario.files import find
 from chaoskit.scenario.plan import Plan

@@ -13,20 +13,20 @@ import pyarrow as pa
 from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
-from chaoskit.contract.anomaly import About
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.mechanism import Mechanism, Retry, Session, Way
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.contract.checkers.anomaly import About
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.mechanism import Mechanism, Retry, Session, Way
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.crashes import hosts_of, place_of
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.explaining.cases import places_of
+from chaoskit.judge.explaining.crashes import hosts_of, place_of
 from chaoskit.judge.explaining.record import Digest, Ints, last_ns
-from chaoskit.judge.subject import Subject, read_subject
+from chaoskit.judge.subject.subject import Subject, read_subject
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.place import Place
 from chaoskit.testing.nearmiss.change import Change
 
 _FINDINGS_FILE = "findings.parquet"

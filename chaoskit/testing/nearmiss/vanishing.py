@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.act import Act
-from chaoskit.contract.guarantee import Effect
-from chaoskit.contract.mechanism import Choice, Limit
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.contract.guarantees.mechanism import Choice, Limit
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.effects import effects
 from chaoskit.judge.explaining.attribution import Cause
+from chaoskit.judge.explaining.effects import effects
 from chaoskit.testing.nearmiss.change import Change
 from chaoskit.testing.nearmiss.exceeding import exceeding
 from chaoskit.testing.nearmiss.idle import idle_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Membership, PositionLost, Reached
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
+from chaoskit.model.place import Place
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import ANSWER, Dialogue
 from clusters.common.relay.frames import Answer
@@ -15,7 +16,7 @@ from clusters.common.relay.process import Jvm
 
 
 class JavaConsumer:
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         jvm: the JVM of the client.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm
 

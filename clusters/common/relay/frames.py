@@ -7,8 +7,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.message import Delivery
+from chaoskit.model.place import Place
 from clusters.common import properties
 
 _RECORD = struct.Struct(">qii")

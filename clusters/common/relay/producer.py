@@ -8,8 +8,8 @@ import struct
 import time
 from collections.abc import Collection
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
 from clusters.common.relay import frames
 from clusters.common.relay.process import Jvm
 
@@ -21,7 +21,7 @@ _GRACE_S = 10
 
 
 class JavaProducer:
-    """See `chaoskit.contract.client.Producer`.
+    """See `chaoskit.contract.clients.client.Producer`.
 
     Args:
         jvm: the JVM of the client.

@@ -6,11 +6,11 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Settlement
-from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.contract.recording import NO_POSITION
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.contract.clients.client import Settlement
+from chaoskit.contract.clients.queue import Arrival, Change, Death
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import Dialogue
 from clusters.common.relay.frames import Answer
@@ -18,8 +18,8 @@ from clusters.common.relay.process import Jvm
 
 
 class JavaQueueConsumer(ABC):
-    """What consumers of all systems share of `chaoskit.contract.queue.QueueConsumer`; a system's own says how its
-    queues are described and named, how many messages are left, and how it is closed.
+    """What consumers of all systems share of `chaoskit.contract.clients.queue.QueueConsumer`; a system's own says how
+    its queues are described and named, how many messages are left, and how it is closed.
 
     Args:
         jvm: the JVM of its client.

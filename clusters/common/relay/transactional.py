@@ -6,8 +6,8 @@ import struct
 import time
 from collections.abc import Collection
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.producer import JavaProducer
 
@@ -20,7 +20,7 @@ _STEP_S = 0.1
 
 
 class JavaTransactionalProducer(JavaProducer):
-    """See `chaoskit.contract.client.TransactionalProducer`. Nothing is registered, and nobody is fenced.
+    """See `chaoskit.contract.clients.client.TransactionalProducer`. Nothing is registered, and nobody is fenced.
 
     The ends of transactions have tokens, too; those of messages are not negative.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.ssh import SERVICE_FOLDER, SshHost
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from chaoskit.base.state import state_folder
-from chaoskit.contract.disk import DiskLimits, DiskSettings
+from chaoskit.contract.hosts.disk import DiskLimits, DiskSettings
 from clusters.hosts.disk import layout
 from clusters.hosts.disk.throttle import available, lift, limit
 

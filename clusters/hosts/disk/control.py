@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.disk import layout
 
 _TIMEOUT_S = 10

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.disk import OnCut
-from chaoskit.contract.recorded_disk import DiskOperations
+from chaoskit.contract.hosts.disk import OnCut
+from chaoskit.contract.hosts.recorded_disk import DiskOperations
 from clusters.hosts.disk.oplog import Kind, Operation, Recording, opened
 from clusters.hosts.disk.survivors import CutRecord, Extent, cut_random, draw_survivors, summarise
 
@@ -40,7 +40,7 @@ def operation_at(log: Path, time_ns: int) -> int:
 
 
 def read_operations(log: Path, end_ns: int) -> DiskOperations:
-    """Return the operations until a time; see `chaoskit.contract.recorded_disk.RecordedDisks.operations`."""
+    """Return the operations until a time; see `chaoskit.contract.hosts.recorded_disk.RecordedDisks.operations`."""
     times_ns, folders, changed = array("q"), array("q"), False
     with opened(log) as recording:
         for operation in takewhile(lambda each: each.time_ns <= end_ns, recording):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from chaoskit.contract.disk import SECTOR, DiskSettings
+from chaoskit.contract.hosts.disk import SECTOR, DiskSettings
 from clusters.hosts.disk.cache import WriteCache, persist
 from clusters.hosts.disk.oplog import Kind, OperationLog
 from clusters.hosts.disk.shaping import Pace, wait_until

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading
-from chaoskit.contract.host import Host, HostError
-from chaoskit.contract.recorded_disk import NEVER
+from chaoskit.contract.hosts.host import Host, HostError
+from chaoskit.contract.hosts.recorded_disk import NEVER
 from clusters.hosts.disk.layout import END, LOG
 
 

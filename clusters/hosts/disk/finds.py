@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chaoskit.base.latency import Ints
-from chaoskit.contract.recorded_disk import NEVER
+from chaoskit.contract.hosts.recorded_disk import NEVER
 
 _BATCH = 2**20
 """Number of payloads that are noted before the first of each message is kept, and the others are forgotten."""

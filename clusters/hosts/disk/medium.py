@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chaoskit.contract.recording import payload, payloads
+from chaoskit.model import payload
+from chaoskit.model.occurrences import search as payloads
 from clusters.hosts.disk.finds import Finds
 from clusters.hosts.disk.journal import Step, steps
 from clusters.hosts.disk.oplog import Operation, Recording

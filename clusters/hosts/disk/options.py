@@ -22,8 +22,8 @@ from pydantic import (
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.quantities import Size
-from chaoskit.contract.disk import DATA, DiskSettings
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.disk import DATA, DiskSettings
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.disk.crash import copy_sparse
 
 _ONLY_PROGRAMMABLE = frozenset({*DiskSettings.model_fields, "record"})

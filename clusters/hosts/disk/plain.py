@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from chaoskit.base.quantities import format_size
-from chaoskit.contract.disk import DATA, DiskLimits
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.disk import DATA, DiskLimits
+from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.power import P, held
 from clusters.hosts import canary, power
 from clusters.hosts.disk import layout, throttle

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.disk import DiskLimits, DiskSettings
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.disk import DiskLimits, DiskSettings
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts import canary
 from clusters.hosts.disk import layout
 from clusters.hosts.disk.control import ask, last_cut

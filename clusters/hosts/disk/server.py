@@ -22,7 +22,7 @@ import pyfuse3
 import trio
 from pydantic import ValidationError
 
-from chaoskit.contract.disk import DiskSettings
+from chaoskit.contract.hosts.disk import DiskSettings
 from clusters.hosts.disk import layout
 from clusters.hosts.disk.device import Device
 from clusters.hosts.disk.oplog import OperationLog

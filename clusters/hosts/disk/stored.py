@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading
-from chaoskit.contract.recorded_disk import Stored
+from chaoskit.contract.hosts.recorded_disk import Stored
 from clusters.hosts.disk.ending import read_end
 from clusters.hosts.disk.layout import BASE, LOG
 from clusters.hosts.disk.medium import Medium
@@ -21,7 +21,7 @@ from clusters.hosts.disk.oplog import Kind, opened
 
 
 def stored(recording: Path, run_id: int, size: int) -> Stored:
-    """Return when each message was on a disk; see `chaoskit.contract.recorded_disk.RecordedDisks.stored`."""
+    """Return when each message was on a disk; see `chaoskit.contract.hosts.recorded_disk.RecordedDisks.stored`."""
     ended = read_end(recording)
     log = recording / LOG
     with reading(log):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from chaoskit.contract.disk import SECTOR, CutMode, OnCut
+from chaoskit.contract.hosts.disk import SECTOR, CutMode, OnCut
 
 Extent = tuple[int, int, int]
 """Number of the write, first byte within it, end within it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.contract.disk import DiskLimits
+from chaoskit.contract.hosts.disk import DiskLimits
 
 _GROUP = Path("/sys/fs/cgroup/blkio")
 _FILES = {

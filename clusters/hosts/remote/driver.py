@@ -15,10 +15,10 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.host import HostError
-from chaoskit.contract.recording import DriverLog
-from chaoskit.contract.shell import bash
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import HostError
+from chaoskit.contract.hosts.shell import bash
+from chaoskit.history.compacting.drivers import DriverLog
 from clusters.hosts.remote.inventory import DriverSpec, Inventory
 from clusters.hosts.remote.machine import RemoteMachine
 from clusters.hosts.remote.reach import Obstacle, address_of, disconnect, logged_in
@@ -43,7 +43,7 @@ _REMOVE = 'rm -rf "$1"; rmdir --ignore-fail-on-non-empty "$(dirname "$1")" 2> /d
 
 
 class RemoteDriver:
-    """See `chaoskit.contract.driver.Driver`.
+    """See `chaoskit.contract.clients.driver.Driver`.
 
     Args:
         name: its name in the inventory.
@@ -121,7 +121,7 @@ class RemoteDriver:
 
 
 def check_drivers(inventory: Inventory, names: Sequence[str], files: Collection[str]) -> None:
-    """See `chaoskit.contract.driver.Driving`."""
+    """See `chaoskit.contract.clients.driver.Driving`."""
     problems = Problems()
     known = [problems.tried(RemoteDriver, name, inventory.drivers[name]) for name in names]
     drivers = [each for each in known if each is not None]
@@ -152,7 +152,7 @@ def survey_drivers(inventory: Inventory) -> list[Capability]:
 def opened(
     journal: Journal, provider: str, inventory: Inventory, names: Sequence[str], wal: Path
 ) -> list[RemoteDriver]:
-    """Return drivers, ready to run clients; see `chaoskit.contract.driver.Driving`."""
+    """Return drivers, ready to run clients; see `chaoskit.contract.clients.driver.Driving`."""
     mark = secrets.token_hex(8)
     drivers = [RemoteDriver(name, inventory.drivers[name], mark) for name in names]
     for driver in drivers:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaoskit.contract.disk import DATA, DataDisk
-from chaoskit.contract.host import HostError, ServiceState
+from chaoskit.contract.hosts.disk import DATA, DataDisk
+from chaoskit.contract.hosts.host import HostError, ServiceState
+from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import P, held
-from chaoskit.contract.shell import bash
 from clusters.hosts.remote.inventory import HostSpec
 from clusters.hosts.remote.machine import RemoteMachine
 
@@ -34,7 +34,8 @@ class NamedDisk:
 
 
 class RemoteHost(RemoteMachine):
-    """A machine that its owner runs; see `chaoskit.contract.host.ServiceHost` and `chaoskit.contract.owned.Owned`.
+    """A machine that its owner runs; see `chaoskit.contract.hosts.host.ServiceHost` and
+    `chaoskit.contract.systems.owned.Owned`.
 
     Args:
         name: its name in the inventory.

@@ -7,7 +7,7 @@ from pathlib import Path
 import paramiko
 from fabric import Connection
 
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.remote.inventory import Reach
 from clusters.hosts.ssh import CONNECT_TIMEOUT_S, SshHost
 

@@ -11,10 +11,10 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.disk import DATA
-from chaoskit.contract.driver import Driver
-from chaoskit.contract.switch import RELEASE, RELEASE_ALL, TOOLS
+from chaoskit.contract.clients.driver import Driver
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.disk import DATA
+from chaoskit.contract.hosts.switch import RELEASE, RELEASE_ALL, TOOLS
 from clusters.hosts.remote.driver import check_drivers, opened, undo_driver
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
@@ -34,7 +34,7 @@ _CLEAN = (
 
 
 class RemoteLab:
-    """Hosts of others; see `chaoskit.contract.host.Lab`.
+    """Hosts of others; see `chaoskit.contract.hosts.host.Lab`.
 
     Args:
         hosts: the hosts, used by this run alone.
@@ -80,7 +80,7 @@ class SshProvider:
             on_each(hosts, _check_free)
 
     def check_tools(self, options: Inventory, tools: Mapping[str, Collection[str]]) -> None:
-        """See `chaoskit.contract.host.Equipped`."""
+        """See `chaoskit.contract.hosts.host.Equipped`."""
         if not tools:
             return
         wanted = {tool for each in tools.values() for tool in each}
@@ -94,15 +94,15 @@ class SshProvider:
         problems.raise_any()
 
     def driver_names(self, options: Inventory) -> Collection[str]:
-        """See `chaoskit.contract.driver.Driving`."""
+        """See `chaoskit.contract.clients.driver.Driving`."""
         return options.drivers
 
     def check_drivers(self, options: Inventory, names: Sequence[str], files: Collection[str]) -> None:
-        """See `chaoskit.contract.driver.Driving`."""
+        """See `chaoskit.contract.clients.driver.Driving`."""
         check_drivers(options, names, files)
 
     def drivers(self, journal: Journal, options: Inventory, names: Sequence[str], wal: Path) -> Sequence[Driver]:
-        """See `chaoskit.contract.driver.Driving`."""
+        """See `chaoskit.contract.clients.driver.Driving`."""
         return opened(journal, _PROVIDER, options, names, wal)
 
     def provision(self, journal: Journal, count: int, options: Inventory, needed: Collection[type] = ()) -> RemoteLab:
@@ -134,7 +134,7 @@ class SshProvider:
         return []
 
     def survey(self, options: Inventory, tools: Mapping[str, Collection[str]]) -> list[Capability]:
-        """See `chaoskit.contract.host.Equipped`."""
+        """See `chaoskit.contract.hosts.host.Equipped`."""
         return survey(options, tools)
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import HostError, Result
-from chaoskit.contract.shell import bash
+from chaoskit.contract.hosts.host import HostError, Result
+from chaoskit.contract.hosts.shell import bash
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
 from clusters.hosts.remote.machine import RemoteMachine

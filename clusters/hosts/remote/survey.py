@@ -9,9 +9,9 @@ from functools import partial
 from chaoskit.base.clocks import compared
 from chaoskit.base.errors import BadInput
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.switch import TOOLS
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceState
+from chaoskit.contract.hosts.switch import TOOLS
 from clusters.hosts.remote.driver import survey_drivers
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory

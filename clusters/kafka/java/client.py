@@ -1,7 +1,7 @@
 """Kafka's own producers and consumers, for worker processes. The final read and its probes stay librdkafka's.
 
 As with librdkafka, only errors after which the message cannot have been appended are `fail`; see
-`clusters.kafka.producer`.
+`clusters.kafka.clients.producer`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.client import Completed
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.guarantees.setting import is_true
 from chaoskit.contract.power import P, held
-from chaoskit.contract.setting import is_true
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
-from clusters.kafka.client import KafkaClients
+from clusters.kafka.clients.clients import KafkaClients
+from clusters.kafka.clients.consumer import KafkaAuditor
+from clusters.kafka.clients.producer import KafkaProducer
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
-from clusters.kafka.consumer import KafkaAuditor
 from clusters.kafka.java.relay import RELAY
 from clusters.kafka.java.settings import consumer_settings, producer_settings, transactional_settings
 from clusters.kafka.java.transactions import KafkaTransactions
-from clusters.kafka.producer import KafkaProducer
 
 NEVER_SENT = {
     "BufferExhaustedException",
@@ -30,11 +30,11 @@ NEVER_SENT = {
     "TopicAuthorizationException",
 }
 """Errors that prove that a message was not written: raised before it is appended, never retried. See
-`clusters.kafka.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
+`clusters.kafka.clients.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
 
 
 class JavaClients:
-    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`."""
+    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.clients.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._ours = KafkaClients(connection)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.guarantees.guarantee import Declared
 from clusters.common.relay.process import Chosen
-from clusters.kafka.client_settings import (
+from clusters.kafka.clients.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
+from clusters.kafka.clients.settings import (
     ISOLATION,
     PRODUCER_DEFAULTS,
     READ_COMMITTED,
@@ -18,7 +19,6 @@ from clusters.kafka.client_settings import (
 )
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.java.relay import RELAY
-from clusters.kafka.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
 from clusters.kafka.settings import KafkaOptions
 
 _RECONNECT = {"reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
@@ -31,7 +31,7 @@ _CONSUMER = {
     "max.poll.records": 1000,
     SESSION: 10_000,
 }
-"""As chaoskit's defaults with librdkafka; see `clusters.kafka.client_settings`."""
+"""As chaoskit's defaults with librdkafka; see `clusters.kafka.clients.settings`."""
 
 _ONLY_LIBRDKAFKA = "queue.buffering.max.messages"
 _REQUEST, _DELIVERY = "request.timeout.ms", "delivery.timeout.ms"

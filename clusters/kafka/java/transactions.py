@@ -1,9 +1,9 @@
-"""Kafka's own producer with transactions; see `clusters.kafka.transactions` for what its commits prove."""
+"""Kafka's own producer with transactions; see `clusters.kafka.clients.transactions` for what its commits prove."""
 
 from __future__ import annotations
 
-from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import INFO, Outcome
+from chaoskit.contract.clients.client import ProducerFenced
+from chaoskit.model.outcome import INFO, Outcome
 from clusters.common.relay.transactional import NOT_ENDED, JavaTransactionalProducer
 
 _AGAIN = (None, NOT_ENDED, "TimeoutException")
@@ -11,7 +11,8 @@ _AGAIN = (None, NOT_ENDED, "TimeoutException")
 
 
 class KafkaTransactions(JavaTransactionalProducer):
-    """See `chaoskit.contract.client.TransactionalProducer`. A transaction whose end is unknown was its last one."""
+    """See `chaoskit.contract.clients.client.TransactionalProducer`. A transaction whose end is unknown was its last
+    one."""
 
     _failure: str | None = None
 

@@ -1,7 +1,7 @@
 """Pulsar's own producers and consumers, for worker processes. The final read and its probes stay pulsar-client's.
 
 As with pulsar-client, only errors after which the message cannot have been enqueued are `fail`; see
-`clusters.pulsar.producer`.
+`clusters.pulsar.clients.producer`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.client import Completed, Reached
+from chaoskit.contract.clients.client import Completed, Reached
+from chaoskit.contract.clients.queue import Publishing
 from chaoskit.contract.power import P, held
-from chaoskit.contract.queue import Publishing
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.model.outcome import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.process import QUEUES
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.transactional import JavaTransactionalProducer
-from clusters.pulsar.client import PulsarClients
-from clusters.pulsar.client_settings import CLASSPATH
+from clusters.pulsar.clients.clients import PulsarClients
+from clusters.pulsar.clients.consumer import PulsarAuditor
+from clusters.pulsar.clients.producer import PulsarProducer
+from clusters.pulsar.clients.queue_publisher import delays_ms, without_position
+from clusters.pulsar.clients.settings import CLASSPATH
+from clusters.pulsar.clients.transactions import TransactionalAuditor
 from clusters.pulsar.connection import subscription
-from clusters.pulsar.consumer import PulsarAuditor
 from clusters.pulsar.java.queue_clients import PulsarJavaPublisher, PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import DELAYS, for_relay
 from clusters.pulsar.java.relay import RELAY
@@ -33,9 +36,6 @@ from clusters.pulsar.java.settings import (
     queue_consumer_settings,
     transactional_settings,
 )
-from clusters.pulsar.producer import PulsarProducer
-from clusters.pulsar.queue_publisher import delays_ms, without_position
-from clusters.pulsar.transactions import TransactionalAuditor
 
 NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
 """Errors that prove that a message was not written: raised before it is pending (`ProducerImpl.canEnqueueRequest`,
@@ -43,7 +43,8 @@ Pulsar 4.0.7). Not `InvalidMessageException`: a message that is sent again to a 
 
 
 class JavaClients:
-    """The powers `LogClients` of `chaoskit.contract.client`, and `chaoskit.contract.queue.QueueClients`."""
+    """The powers `LogClients` of `chaoskit.contract.clients.client`, and
+    `chaoskit.contract.clients.queue.QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._ours = PulsarClients(connection)

@@ -6,30 +6,30 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Settlement, Unreachable
-from chaoskit.contract.queue import Death
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import DEAD
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.contract.clients.client import Settlement, Unreachable
+from chaoskit.contract.clients.queue import Death
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import DEAD
+from chaoskit.model.outcome import Outcome
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.queue_consumer import JavaQueueConsumer
-from clusters.pulsar.admin import Admin
+from clusters.pulsar.clients.queue_consumer import ASK_TIMEOUT_S, death_from, queue_named, refusal_s
+from clusters.pulsar.clients.queues import LIMIT, QUEUES, retries, retry_topic
 from clusters.pulsar.connection import full_name, subscription
+from clusters.pulsar.deploy.admin import Admin
 from clusters.pulsar.java import queues
-from clusters.pulsar.queue_consumer import ASK_TIMEOUT_S, death_from, queue_named, refusal_s
-from clusters.pulsar.queues import LIMIT, QUEUES, retries, retry_topic
 
 
 class PulsarJavaPublisher(JavaProducer):
-    """See `chaoskit.contract.queue.Publisher`; there are no priorities."""
+    """See `chaoskit.contract.clients.queue.Publisher`; there are no priorities."""
 
     def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
         return self.send(topic, 0, None, payload, token)
 
 
 class PulsarJavaQueueConsumer(JavaQueueConsumer):
-    """See `chaoskit.contract.queue.QueueConsumer`.
+    """See `chaoskit.contract.clients.queue.QueueConsumer`.
 
     Args:
         jvm: the JVM of its client.

@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.mistakes import validated
-from clusters.pulsar.queues import BATCHING_JAVA, LIMIT, RETRY_JAVA, UNJUDGED, retries
+from clusters.pulsar.clients.queues import BATCHING_JAVA, LIMIT, RETRY_JAVA, UNJUDGED, retries
 
 PREFETCH, DELAYS = "prefetch", "delay of "
 """Settings of the relay: the workload's `prefetch`, and for how many ms the messages of a queue wait."""
@@ -31,7 +31,7 @@ _GROUPED_US, _GROUPED_MAX_US = "acknowledgementsGroupTimeMicros", 1_000_000
 _DELAY_MS, _DELAY_MAX_MS = 1000, 20_000
 
 PUBLISHER = {BATCHING_JAVA: False}
-"""As chaoskit's defaults for queues with pulsar-client; see `clusters.pulsar.queues`."""
+"""As chaoskit's defaults for queues with pulsar-client; see `clusters.pulsar.clients.queues`."""
 
 CONSUMER = {_REFUSAL_US: _DELAY_MS * 1000, LATER: _DELAY_MS}
 """What is refused must come again within a run (the client waits one minute)."""

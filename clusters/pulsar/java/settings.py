@@ -11,15 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Group, Queueing, Transactions
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.traits import Group, Queueing, Transactions
 from clusters.common.relay.process import Chosen
 from clusters.pulsar.artifacts import parse_version
-from clusters.pulsar.client_settings import CLASSPATH, TRANSACTIONS
+from clusters.pulsar.clients.queues import check_queueing
+from clusters.pulsar.clients.settings import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.java import queues
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.positions import BATCH_MAX
-from clusters.pulsar.queues import check_queueing
 from clusters.pulsar.settings import TOPICS, PulsarOptions
 
 SERVICE_URL, SUBSCRIPTION, NAMESPACE = "serviceUrl", "subscriptionName", "namespace"

@@ -13,9 +13,10 @@ from rstream import OffsetType, schema
 from rstream.client import Client
 from rstream.schema import Broker
 
-from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, Outcome, Place
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached, Unreachable
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import FAIL, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop
@@ -30,7 +31,7 @@ _CREDIT = 10
 
 
 class StreamConsumer:
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         addresses: addresses of the nodes.
@@ -85,7 +86,7 @@ class StreamConsumer:
 
 
 class StreamAuditor(StreamConsumer):
-    """See `chaoskit.contract.client.Auditor`."""
+    """See `chaoskit.contract.clients.client.Auditor`."""
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         first = self._chunk(topic, partition, OffsetType.FIRST, timeout_s)

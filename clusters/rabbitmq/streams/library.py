@@ -17,8 +17,8 @@ from typing import Any
 from rstream import ConfirmationStatus, Producer
 from rstream.exceptions import ServerError
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
 from clusters.rabbitmq.streams.link import DEFAULTS
@@ -33,7 +33,7 @@ _LOST = -1
 
 
 class LibraryProducer:
-    """See `chaoskit.contract.client.Producer`.
+    """See `chaoskit.contract.clients.client.Producer`.
 
     Args:
         address: the node that rstream is told; it learns of the others from it.

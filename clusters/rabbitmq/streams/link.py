@@ -17,7 +17,7 @@ from rstream import schema
 from rstream.client import Client
 from rstream.schema import Broker
 
-from chaoskit.contract.workload import PRODUCER
+from chaoskit.contract.workloads.workload import PRODUCER
 from clusters.rabbitmq.connection import AGAIN_S, Addresses, check_each
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
 from clusters.rabbitmq.streams.names import NAMED

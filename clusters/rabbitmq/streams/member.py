@@ -16,9 +16,10 @@ from rstream.client import Client
 from rstream.exceptions import OffsetNotFound
 from rstream.schema import Broker, OffsetSpecification
 
-from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO, Outcome, Place
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached, Unreachable
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import INFO, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import ReaderLink, StreamConsumer
 from clusters.rabbitmq.streams.link import Link
@@ -32,7 +33,7 @@ _ANSWER_S = 4
 
 
 class StreamMember(StreamConsumer):
-    """See `chaoskit.contract.client.Consumer`.
+    """See `chaoskit.contract.clients.client.Consumer`.
 
     Args:
         addresses: addresses of the nodes.

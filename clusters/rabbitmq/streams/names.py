@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.vocabulary import Place
+from chaoskit.model.place import Place
 
 NAMED = "named"
 """Whether a producer with publishing ids has a name. RabbitMQ filters what it has already by name and id only."""

@@ -16,8 +16,9 @@ from rstream.client import Client
 from rstream.exceptions import ServerError
 from rstream.schema import Broker
 
-from chaoskit.contract.client import Completed, Unreachable
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome, Place
+from chaoskit.contract.clients.client import Completed, Unreachable
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from chaoskit.model.place import Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop
@@ -34,7 +35,7 @@ _ASK_S = 4
 
 
 class StreamPublisher:
-    """See `chaoskit.contract.client.SequencedProducer`; without a name, it is a plain `Producer`.
+    """See `chaoskit.contract.clients.client.SequencedProducer`; without a name, it is a plain `Producer`.
 
     Args:
         addresses: addresses of the nodes.
@@ -59,12 +60,12 @@ class StreamPublisher:
     def send_as(  # noqa: PLR0917 - as the protocol
         self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int, sequence: int
     ) -> bool:
-        """See `chaoskit.contract.client.SequencedProducer`."""
+        """See `chaoskit.contract.clients.client.SequencedProducer`."""
         self._link(topic, partition).publish(sequence, encoded(key, payload), token)
         return True
 
     def last_sequence(self, topic: str, partition: int) -> int:
-        """See `chaoskit.contract.client.SequencedProducer`."""
+        """See `chaoskit.contract.clients.client.SequencedProducer`."""
         link = self._link(topic, partition)
         self._loop.run(_ASK_S, lambda: link.client is not None, self._keep)
         if link.client is None:
@@ -82,7 +83,7 @@ class StreamPublisher:
         self._end("no confirm in time")
 
     def abandon(self) -> None:
-        """See `chaoskit.contract.client.SequencedProducer`."""
+        """See `chaoskit.contract.clients.client.SequencedProducer`."""
         self._end("abandoned")
 
     def _link(self, topic: str, partition: int) -> _PublisherLink:

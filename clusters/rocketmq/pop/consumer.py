@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.queue import Arrival, Death
+from chaoskit.contract.clients.queue import Arrival, Death
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.queue_consumer import JavaQueueConsumer
-from clusters.rocketmq import queues
-from clusters.rocketmq.popped import Invisible, death_in, left_in
+from clusters.rocketmq.clients import queues
+from clusters.rocketmq.clients.popped import Invisible, death_in, left_in
 
 
 class RocketQueueConsumer(JavaQueueConsumer):
-    """See `chaoskit.contract.queue.QueueConsumer`.
+    """See `chaoskit.contract.clients.queue.QueueConsumer`.
 
     Args:
         jvm: the JVM of its client.

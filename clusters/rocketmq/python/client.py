@@ -7,21 +7,21 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.client import Completed
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.queue import Publishing
+from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.power import P, held
-from chaoskit.contract.queue import Publishing
-from chaoskit.contract.traits import Queueing
-from clusters.rocketmq import client_settings
+from chaoskit.contract.workloads.traits import Queueing
+from clusters.rocketmq.clients import settings as client_settings
+from clusters.rocketmq.clients.popped import Invisible
 from clusters.rocketmq.connection import BROKERS, DELAYS, ORDERED, PROXIES
-from clusters.rocketmq.popped import Invisible
 from clusters.rocketmq.python import library
 from clusters.rocketmq.python.consumer import PythonQueueConsumer
 from clusters.rocketmq.python.publisher import PythonPublisher
 
 
 class PythonClients:
-    """The power `chaoskit.contract.queue.QueueClients`."""
+    """The power `chaoskit.contract.clients.queue.QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from chaoskit.contract.client import Settlement
-from chaoskit.contract.queue import Arrival, Change
-from chaoskit.contract.recording import NO_POSITION, Delivery
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
-from clusters.rocketmq.popped import Invisible, death_in, left_in
+from chaoskit.contract.clients.client import Settlement
+from chaoskit.contract.clients.queue import Arrival, Change
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.outcome import INFO, OK, Outcome
+from clusters.rocketmq.clients.popped import Invisible, death_in, left_in
+from clusters.rocketmq.clients.queues import group_of, real_topic
 from clusters.rocketmq.python.library import configuration, library
-from clusters.rocketmq.queues import group_of, real_topic
 
 _BATCH, _LIMITLESS = 32, 1 << 20
 _AWAITS_S = 3
@@ -26,7 +26,7 @@ _ENDS_S = 8.0
 
 
 class PythonQueueConsumer:
-    """See `chaoskit.contract.queue.QueueConsumer`.
+    """See `chaoskit.contract.clients.queue.QueueConsumer`.
 
     Args:
         endpoints: addresses and ports of proxies.

@@ -9,10 +9,10 @@ from math import ceil
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import FAIL, INFO, OK
+from clusters.rocketmq.clients.queues import real_topic
 from clusters.rocketmq.python.library import configuration, library
-from clusters.rocketmq.queues import real_topic
 
 _NEVER_COMPLETED = "never completed"
 _SECOND_MS = 1000
@@ -20,8 +20,8 @@ _STEP_S = 0.05
 
 
 class PythonPublisher:
-    """See `chaoskit.contract.queue.Publisher`. In a queue that keeps order, its messages are one message group, and are
-    sent one after the other; there are no priorities.
+    """See `chaoskit.contract.clients.queue.Publisher`. In a queue that keeps order, its messages are one message group,
+    and are sent one after the other; there are no priorities.
 
     Args:
         endpoints: addresses and ports of proxies.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,17 @@ from frames import FramesCluster
 from trial import strike_of
 
 from chaoskit.base import plugins
+from chaoskit.contract.hosts.disk import DataDisk
 from clusters.hosts.ssh import SshHost
 from nemeses import holding
+
+
+class _Host(SshHost):
+    """A host of a lab of others, who have its data disks."""
+
+    @property
+    def disks(self) -> Mapping[str, DataDisk]:
+        return {}
 
 
 def main(kind: str, key: str, dead_man_s: str, hosts: str, *parameters: str) -> None:
@@ -28,7 +38,7 @@ def main(kind: str, key: str, dead_man_s: str, hosts: str, *parameters: str) -> 
     remote = []
     for each in hosts.split(","):
         name, address, address6 = each.split("=")
-        remote.append(SshHost(name, address, Path(key), address6=address6))
+        remote.append(_Host(name, address, Path(key), address6=address6))
     nemesis: Any = plugins.load("nemesis", kind, "faults.inject")
     given = dict(each.split("=", 1) for each in parameters)
     cluster = FramesCluster(remote) if kind == "wire" else EchoCluster(remote)

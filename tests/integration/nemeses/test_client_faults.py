@@ -12,13 +12,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from trial import BUSY_S, fault, sooner_or_later, strike_of
 
-from chaoskit.contract.nemesis import NemesisError
-from chaoskit.contract.workload import Task
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.workloads.workload import Task
 from chaoskit.run.client import Client, Worker
 from nemeses import clients as faults_of_clients
 from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientPause
@@ -56,10 +55,8 @@ class TickingClient:
         self._server = server
         self._program = program
         self._stdin = stdin
-        self._earlier: list[Any] = []
-        self.connection: Any = None
-        self.process: Any = None
-        self.restart()
+        self._earlier: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+        self._begin()
 
     @property
     def pid(self) -> int:
@@ -76,12 +73,15 @@ class TickingClient:
         self.process.wait()
 
     def restart(self) -> None:
-        if self.process is not None and self.running():
-            return
+        if not self.running():
+            self.connection.close()
+            self._begin()
+
+    def _begin(self) -> None:
         port = str(self._server.getsockname()[1])
         command = [sys.executable, "-c", self._program, port, _CLIENT]
         self.process = subprocess.Popen(command, stdin=self._stdin)
-        self.accept()
+        self.connection = self._server.accept()[0]
 
     @property
     def former(self) -> list[int]:
@@ -89,8 +89,7 @@ class TickingClient:
 
     def start_next(self) -> None:
         self._earlier.append((self.process, self.connection))
-        self.process = self.connection = None
-        self.restart()
+        self._begin()
 
     def end_former(self) -> None:
         for process, connection in self._earlier:
@@ -104,8 +103,7 @@ class TickingClient:
 
     def accept(self) -> None:
         """Take the connection that the client makes."""
-        if self.connection is not None:
-            self.connection.close()
+        self.connection.close()
         self.connection = self._server.accept()[0]
 
     def was_reset(self) -> bool:
@@ -147,14 +145,14 @@ def client() -> Iterator[TickingClient]:
 
 
 def test_a_crash_ends_the_client_and_healing_brings_it_back(client: TickingClient) -> None:
-    with fault(ClientCrash(), [client], None) as evidence:  # type: ignore[list-item]
+    with fault(ClientCrash(), [client], None) as evidence:
         assert evidence == "killed with SIGKILL: producer-0"
         assert client.falls_silent()
     assert client.ticks()
 
 
 def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient) -> None:
-    with fault(ClientPause(), [client], None) as evidence:  # type: ignore[list-item]
+    with fault(ClientPause(), [client], None) as evidence:
         assert evidence == "stopped (state T): producer-0"
         assert client.falls_silent()
     assert client.ticks()
@@ -164,10 +162,10 @@ def test_what_a_client_has_started_pauses_and_is_disconnected_with_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(BUSY_S)
         client = TickingClient(server, _PARENT, subprocess.PIPE)
-        with fault(ClientPause(), [client], None):  # type: ignore[list-item]
+        with fault(ClientPause(), [client], None):
             assert client.falls_silent()
         assert client.ticks()
-        with fault(ClientDisconnect(), [client], None) as evidence:  # type: ignore[list-item]
+        with fault(ClientDisconnect(), [client], None) as evidence:
             assert evidence == "connections reset: 1 of producer-0"
             client.accept()
         assert client.ticks()
@@ -176,7 +174,7 @@ def test_what_a_client_has_started_pauses_and_is_disconnected_with_it() -> None:
 
 
 def test_a_disconnected_client_sees_a_reset_and_comes_back(client: TickingClient) -> None:
-    with fault(ClientDisconnect(), [client], None) as evidence:  # type: ignore[list-item]
+    with fault(ClientDisconnect(), [client], None) as evidence:
         assert evidence == "connections reset: 1 of producer-0"
         assert client.was_reset()
         client.accept()
@@ -201,7 +199,7 @@ def test_a_connection_that_stays_is_not_proved_to_be_reset(client: TickingClient
     strike = strike_of(ClientDisconnect(), [client], None)
     ClientDisconnect().inject(strike)
     client.accept()
-    strike.notes["before"] = {client.name: {_own_end(client)}}
+    strike.kept(faults_of_clients._Connected).before = {client.name: {_own_end(client)}}
 
     with pytest.raises(NemesisError, match="producer-0 still has 127"):
         ClientDisconnect().verify(strike)
@@ -232,7 +230,7 @@ time.sleep(60)
 
 def test_a_hijacked_client_runs_twice_until_it_is_healed(client: TickingClient) -> None:
     first = client.pid
-    with fault(ClientHijack(), [client], None) as evidence:  # type: ignore[list-item]
+    with fault(ClientHijack(), [client], None) as evidence:
         assert evidence == f"producer-0 runs as process {client.pid} and as {first}"
         assert client.ticks()
         assert client.former_ticks()

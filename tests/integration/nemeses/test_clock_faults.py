@@ -15,9 +15,9 @@ from trial import fault, strike_of
 
 from chaoskit.base.journal import Journal
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.clock import SettableClock
+from chaoskit.contract.hosts.host import ServiceState
 from nemeses.clock import ClockDrift, ClockJump, ClockOffset, ClockStrobe
 from nemeses.disk.power import PowerCut
 

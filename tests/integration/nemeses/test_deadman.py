@@ -11,8 +11,8 @@ from echo import SERVICE, EchoCluster
 from killing import DEAD_MAN_S, start_harness
 from trial import strike_of
 
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from nemeses import holding
 from nemeses.network.partition import Partition
 
@@ -78,7 +78,7 @@ def test_what_was_undone_early_is_told_and_healed_again_without_harm(
     nemesis = Partition()
     strike = strike_of(nemesis, echo.hosts[:1], echo)
     nemesis.inject(strike)
-    strike.notes["pulse of n1"].set()
+    strike.kept(holding._Pulses).over["n1"].set()
     while not pings(echo.hosts[1], echo.hosts[0]):
         pass
 

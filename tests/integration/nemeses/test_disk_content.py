@@ -9,9 +9,9 @@ from echo import SERVICE, EchoCluster
 from scratch import Make, listing, synced
 from trial import fault, strike_of
 
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.nemesis import NemesisError
-from nemeses.disk.corruption import BitFlip, Truncate
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceState
+from nemeses.disk.corruption import BitFlip, Truncate, _Changed
 from nemeses.disk.images import DiskWipe, Snapshot, TimeTravel
 from nemeses.disk.power import PowerCut
 
@@ -45,7 +45,7 @@ def test_disjoint_targets_are_hit_in_different_places(make_echo: Make) -> None:
     nemesis.inject(strike)
 
     offsets: dict[str, set[int]] = {"n1": set(), "n2": set()}
-    for name, place, _, _ in strike.notes["changed"]:
+    for name, place, _, _ in strike.kept(_Changed).places:
         offsets[name].add(place.offset)
     assert max(offsets["n1"]) < 500 <= min(offsets["n2"])
 

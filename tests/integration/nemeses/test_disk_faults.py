@@ -14,10 +14,10 @@ from scratch import Make, listing, synced
 from trial import fault, sooner_or_later, strike_of
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
 from clusters.hosts.disk.layout import THROTTLE
 from clusters.hosts.lab import LocalOptions, LocalProvider
-from nemeses.disk import slow
+from nemeses.disk import program, slow
 from nemeses.disk.broken import DiskDead, DiskReadOnly
 from nemeses.disk.freeze import DiskFreeze
 from nemeses.disk.full import DiskFull
@@ -50,7 +50,12 @@ def test_power_is_cut_again_while_the_system_recovers(echo: EchoCluster) -> None
     host: Any = echo.hosts[0]
     boots = []
     power_on = host.power_on
-    host.power_on = lambda: (boots.append(time.monotonic()), power_on())
+
+    def boot() -> None:
+        boots.append(time.monotonic())
+        power_on()
+
+    host.power_on = boot
 
     with fault(PowerCut(), echo.hosts, echo, reboots=2, between="200ms"):
         pass
@@ -79,7 +84,7 @@ def test_what_becomes_free_while_the_disk_fills_is_filled_too(echo: EchoCluster)
     DiskFull().inject(strike)
     host.run(["rm", "/data/ahead"])
     try:
-        assert "No space left" in DiskFull().verify(strike)
+        assert "No space left" in DiskFull().verify(strike).sentence
         failed = host.run(["sh", "-c", "head -c 4M /dev/zero > /data/more"], check=False)
     finally:
         DiskFull().heal(strike)
@@ -132,7 +137,7 @@ def test_a_probe_that_does_not_end_proves_the_limit(make_echo: Make, monkeypatch
     time.sleep(0.5)
 
     began = time.monotonic()
-    evidence = nemesis.verify(strike)
+    evidence = nemesis.verify(strike).sentence
     assert evidence == "n1: write bandwidth 7 kB/s (limit 20 kB/s)"
     assert time.monotonic() - began < 30
     nemesis.heal(strike)
@@ -152,7 +157,7 @@ def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_ec
     host.power_on()
     echo.start(host)
 
-    assert "write requests" in nemesis.verify(strike)
+    assert "write requests" in nemesis.verify(strike).sentence
     nemesis.heal(strike)
     assert nemesis.verify_healed(strike)
     assert not note.exists()
@@ -165,7 +170,7 @@ def open_rules() -> str:
 
 def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make, journal: Journal) -> None:
     """As `chaoskit heal` does after the harness was killed."""
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB"))
+    lab = LocalProvider().provision(journal, 1, LocalOptions.model_validate({"size": "512MiB"}))
     host: Any = lab.hosts[0]
     host.disks["data"].limit(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
     host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync /data/x"], {})
@@ -183,7 +188,8 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_a_lab_that_is_removed_with_a_frozen_disk_goes(journal: Journal, filesystem: str) -> None:
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB", filesystem=filesystem))
+    options = LocalOptions.model_validate({"size": "512MiB", "filesystem": filesystem})
+    lab = LocalProvider().provision(journal, 1, options)
     host: Any = lab.hosts[0]
     host.run(["fsfreeze", "--freeze", "/data"])
     host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync /data/x"], {})
@@ -300,7 +306,7 @@ def test_nothing_is_believed_that_was_not_injected(programmable: EchoCluster, ne
     strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
     if isinstance(nemesis, DiskErrors):
         host: Any = programmable.hosts[0]
-        strike.notes["before"] = {"n1": host.disks["data"].counters()["errors"]}
+        strike.kept(program._Before).errors = {"n1": host.disks["data"].counters()["errors"]}
 
     with pytest.raises(NemesisError):
         nemesis.verify(strike)
@@ -316,13 +322,15 @@ def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make, monkeypatch: pytest
 
     with pytest.raises(NemesisError, match="the limit was not removed"):
         nemesis.verify_healed(strike)
-    strike.notes["slow"] = dict.fromkeys(strike.notes["slow"], 5.0)  # as a busy machine would have measured it
+    slowed = strike.kept(slow._Slowed)
+    slowed.rates = dict.fromkeys(slowed.rates, 5.0)  # as a busy machine would have measured it
     with pytest.raises(NemesisError, match="the limit was not removed"):
         nemesis.verify_healed(strike)
 
 
 def test_healing_knows_a_disk_that_is_still_broken(programmable: EchoCluster) -> None:
-    for nemesis, parameters in ((DiskDead(), {}), (DiskErrors(), {"write": 1})):
+    broken: tuple[tuple[DiskDead | DiskErrors, dict[str, Any]], ...] = ((DiskDead(), {}), (DiskErrors(), {"write": 1}))
+    for nemesis, parameters in broken:
         strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
         nemesis.inject(strike)
         with pytest.raises(NemesisError, match="still fails a write"):

@@ -10,8 +10,8 @@ import pytest
 from echo import PORT, EchoCluster
 from trial import BUSY_S, fault, sooner_or_later, strike_of
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost
 from nemeses.network.bandwidth import Bandwidth
 from nemeses.network.connections import HalfOpen, ResetConnections
 

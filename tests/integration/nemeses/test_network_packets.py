@@ -12,8 +12,8 @@ from echo import EchoCluster
 from pydantic import ValidationError
 from trial import fault, sooner_or_later, strike_of
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost
 from nemeses.network.packets import (
     DelayParameters,
     LossParameters,
@@ -62,7 +62,8 @@ print(json.dumps({"numbers": [n for n, _ in got], "rtts": [t - sent[n] for n, t 
 
 def exchange(source: ServiceHost, address: str, count: int = _SENT) -> dict[str, Any]:
     """Return the datagrams that came back to a host from the reflector there."""
-    return json.loads(source.run(["/usr/bin/python3", "-c", _SEND, address, str(count)]).out)
+    answered: dict[str, Any] = json.loads(source.run(["/usr/bin/python3", "-c", _SEND, address, str(count)]).out)
+    return answered
 
 
 def is_quick(source: ServiceHost, address: str, below_s: float) -> bool:
@@ -172,7 +173,7 @@ def test_what_was_not_made_and_what_was_not_healed_is_told(echo: EchoCluster, ne
 
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ValidationError, match="jitter must not be more than delay"):
-        DelayParameters(delay="10ms", jitter="20ms")
+        DelayParameters.model_validate({"delay": "10ms", "jitter": "20ms"})
     with pytest.raises(ValidationError, match="less than or equal to 100"):
         LossParameters(percent=101)
     with pytest.raises(ValidationError, match="write a number and a unit"):

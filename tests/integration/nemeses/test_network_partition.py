@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from echo import PORT, EchoCluster
 from pydantic import ValidationError
 from trial import fault, sooner_or_later, strike_of
 
-from chaoskit.contract.host import Result, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import PowerSwitch, Result, ServiceHost
+from clusters.hosts.ssh import SshHost
 from nemeses.network.partition import Partition, PartitionParameters
 
 _LISTEN = """
@@ -102,7 +104,9 @@ ALL = {"12", "13", "21", "23", "31", "32", "c1", "c2", "c3"}
     ],
     ids=lambda each: " ".join(sorted(each)) if isinstance(each, set) else str(each),
 )
-def test_only_the_cut_pairs_are_cut(echo: EchoCluster, on: list[int], parameters: dict, expected: set | None) -> None:
+def test_only_the_cut_pairs_are_cut(
+    echo: EchoCluster, on: list[int], parameters: dict[str, Any], expected: set[str] | None
+) -> None:
     assert reach(echo) == ALL
     count = len(ALL) - {"bridge": 2, "halves": 4}[parameters["shape"]] if expected is None else len(expected)
 
@@ -139,7 +143,7 @@ def test_a_partition_that_no_traffic_crossed_is_told(echo: EchoCluster, *, traff
         assert not hears(echo.hosts[0], echo.hosts[1].address)
     Partition().heal(strike)
 
-    told = Partition().verify_healed(strike)
+    told = Partition().verify_healed(strike).sentence
     assert ("packets of the system were blocked" in told) is traffic
     assert ("NO TRAFFIC" in told) is not traffic
 
@@ -179,7 +183,7 @@ def test_one_way_lets_packets_pass_the_other_way(echo: EchoCluster, direction: s
         ({"peers": "all"}, {"n1": set(), "n2": {"n3"}, "n3": {"n2"}}),
     ],
 )
-def test_multicast_is_cut_where_it_arrives(echo: EchoCluster, given: dict, hear: dict[str, set[str]]) -> None:
+def test_multicast_is_cut_where_it_arrives(echo: EchoCluster, given: dict[str, Any], hear: dict[str, set[str]]) -> None:
     """What a host sends to all must reach those from which it is not cut off, and nobody else."""
     for host in echo.hosts:
         host.spawn("members", ["/usr/bin/python3", "-c", _MEMBER, host.address], {})
@@ -201,6 +205,7 @@ def test_multicast_is_cut_where_it_arrives(echo: EchoCluster, given: dict, hear:
 def test_the_management_connection_stays(echo: EchoCluster) -> None:
     with fault(Partition(), echo.hosts, echo, shape="each"):
         for host in echo.hosts:
+            assert isinstance(host, SshHost)
             host.disconnect()
             assert host.run(["hostname"]).out.strip() == host.name
 
@@ -242,12 +247,12 @@ def test_a_host_that_booted_meanwhile_is_healed(echo: EchoCluster) -> None:
     nemesis = Partition()
     strike = strike_of(nemesis, echo.hosts[:2], echo)
     nemesis.inject(strike)
-    echo.hosts[0].power_cut()
-    echo.hosts[0].power_on()
+    echo.hosts[0].power(PowerSwitch).power_cut()
+    echo.hosts[0].power(PowerSwitch).power_on()
 
     nemesis.heal(strike)
 
-    assert "6 pairs" not in nemesis.verify_healed(strike)
+    assert "6 pairs" not in nemesis.verify_healed(strike).sentence
 
 
 def test_nobody_to_be_cut_off_from_is_told(echo: EchoCluster) -> None:
@@ -269,6 +274,6 @@ def test_nobody_to_be_cut_off_from_is_told(echo: EchoCluster) -> None:
         ({"port": 9092}, "Extra inputs are not permitted"),
     ],
 )
-def test_bad_parameters_are_refused(given: dict, message: str) -> None:
+def test_bad_parameters_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         PartitionParameters.model_validate(given)

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from trial import fault, strike_of
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NemesisError
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.model.place import Place
 from nemeses.process import Kill, Pause, Restart, RollingRestart
 from nemeses.services import await_answers
 from nemeses.stumbling import CrashLoop, Stall, StallParameters, Zombie
@@ -83,7 +83,7 @@ def test_a_leader_that_nobody_replaces_is_no_zombie(echo: EchoCluster) -> None:
     with pytest.raises(NemesisError, match="leader is still n1 300ms after the pause"):
         Zombie().verify(strike)
     Zombie().heal(strike)
-    assert "answering again" in Zombie().verify_healed(strike)
+    assert "answering again" in Zombie().verify_healed(strike).sentence
 
 
 def test_a_crash_loop_kills_again_and_again_and_ends(echo: EchoCluster) -> None:
@@ -125,4 +125,4 @@ def test_a_stall_that_was_not_made_is_told(echo: EchoCluster) -> None:
 
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ValidationError, match="interval must be at least 10ms longer than pause"):
-        StallParameters(pause="1s", interval="1s")
+        StallParameters.model_validate({"pause": "1s", "interval": "1s"})

@@ -13,8 +13,8 @@ import unsynced
 from trial import sooner_or_later
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.disk import CutMode, OnCut
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.disk import CutMode, OnCut
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.disk.crash import count_operations, make_crash_image
 from clusters.hosts.disk.layout import BASE, LOG
 from clusters.hosts.disk.oplog import Kind, opened

@@ -10,9 +10,9 @@ from scratch import Make
 from trial import strike_of
 
 from chaoskit.base import plugins
-from chaoskit.contract.host import PowerSwitch
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.hosts.host import PowerSwitch
+from chaoskit.contract.systems.installation import Installation
 
 KINDS = [
     ("partition", {}),

@@ -11,8 +11,8 @@ import pytest
 from echo import PORT, SERVICE, EchoCluster
 from trial import BUSY_S, fault, strike_of
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import ResourceLimits, ServiceHost
 from clusters.hosts.limits import try_limits
 from nemeses.resources import CpuStarve, FileExhaustion, MemoryPressure
 
@@ -44,9 +44,10 @@ def test_a_host_gets_a_share_of_a_core(echo: EchoCluster) -> None:
 
     print(evidence, before, under, after, beside)
     assert under < 0.2, "on a busy machine the others may get as little; the counters tell them apart"
-    stopped = [host.throttled(), other.throttled()]
+    limits = [each.power(ResourceLimits) for each in (host, other)]
+    stopped = [each.throttled() for each in limits]
     assert cores(host) > 0
-    assert [host.throttled(), other.throttled()] == stopped
+    assert [each.throttled() for each in limits] == stopped
     assert stopped[0] > 0
     assert stopped[1] == 0
 

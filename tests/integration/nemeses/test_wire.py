@@ -15,8 +15,8 @@ from trial import fault as network_fault
 from trial import strike_of
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.faults.nemesis import NemesisError
+from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.network.connections import ResetConnections
 from nemeses.network.packets import PacketDelay
@@ -28,7 +28,7 @@ from nemeses.wire.fault import WireFault
 @pytest.fixture(scope="module")
 def frames(shared_journal: Journal) -> Iterator[FramesCluster]:
     """A host with a server, behind a tap that was there before."""
-    lab = LocalProvider().provision(shared_journal, 1, LocalOptions(size="256MiB"))
+    lab = LocalProvider().provision(shared_journal, 1, LocalOptions.model_validate({"size": "256MiB"}))
     cluster = FramesCluster(lab.hosts)
     WireFault().precede(cluster, lab.hosts)
     cluster.start(lab.hosts[0])
@@ -45,10 +45,10 @@ def wired(cluster: FramesCluster, *, of: str = "request", **parameters: Any) -> 
     nemesis.inject(strike)
     try:
         yield told
-        told.append(nemesis.verify(strike))
+        told.append(nemesis.verify(strike).sentence)
     finally:
         nemesis.heal(strike)
-        told.append(nemesis.verify_healed(strike))
+        told.append(nemesis.verify_healed(strike).sentence)
         nemesis.heal(strike)
 
 
@@ -262,7 +262,7 @@ def test_faults_of_the_network_hit_what_passes_a_tap(frames: FramesCluster) -> N
 
 
 def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None:
-    lab = LocalProvider().provision(journal, 1, LocalOptions(size="256MiB"))
+    lab = LocalProvider().provision(journal, 1, LocalOptions.model_validate({"size": "256MiB"}))
     (host,) = lab.hosts
     cluster = FramesCluster(lab.hosts)
     nemesis = WireFault()
@@ -282,7 +282,7 @@ def test_after_a_boot_the_fault_puts_another_tap_there(journal: Journal) -> None
                 client.ask("Produce")
         with Client(host) as client:
             assert client.ask("Produce") is None
-        assert "n1: 1 of 1 Produce responses dropped" in nemesis.verify(strike)
+        assert "n1: 1 of 1 Produce responses dropped" in nemesis.verify(strike).sentence
         nemesis.heal(strike)
         assert nemesis.verify_healed(strike)
     finally:

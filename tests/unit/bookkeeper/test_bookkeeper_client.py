@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.contract.clients.ledger import LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway
 
@@ -52,7 +51,7 @@ def raised(name: str) -> Py4JJavaError:
 class Future:
     """A future whose outcome is told in advance: None: not yet."""
 
-    def __init__(self, outcome: Outcome | str | None) -> None:
+    def __init__(self, outcome: int | str | None) -> None:
         self.outcome = outcome
 
     def getNow(self, absent: None) -> int | None:  # noqa: N802

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from guaranteed import SECOND, effect, table
 
-from chaoskit.contract.anomaly import CRASHED
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.checkers.anomaly import CRASHED
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.explaining.attribution import Attribution
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.tables import PLACEMENTS
 from clusters.bookkeeper.options import BookKeeperOptions
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
 from clusters.storage import metadata

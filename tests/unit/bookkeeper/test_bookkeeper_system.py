@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.wire import Tapped
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.wire import Tapped
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions

@@ -7,7 +7,7 @@ import struct
 import pytest
 from decoders import joined, old_add, old_added, refused
 
-from chaoskit.contract.wire import Header, as_varint
+from chaoskit.contract.systems.wire import Header, as_varint
 from chaoskit.testing.conformance import check_decoder
 from clusters.bookkeeper.options import WIRE
 from clusters.bookkeeper.wire import MESSAGES, BookieDecoder

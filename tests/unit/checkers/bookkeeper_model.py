@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.history.format.audits import Bounds
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.model.audit import Bounds
 
 Steps = Generator[None, None, None]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,27 @@ import pyarrow.compute as pc
 from hypothesis import event
 from hypothesis import strategies as st
 
-from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
-from chaoskit.judge.checking import found_in
+from chaoskit.base.columns import Flags
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.judge.findings.checking import found_in
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.transaction.cycles import CYCLES
 
 Row = dict[str, Any]
 Rows = list[Row]
-Draw = st.DrawFn
 Undo = Callable[[Row], Row]
 SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 EVIDENCE = ("topic", "partition", "value", "position", "op", "other_value", "other_position", "other_op", "at_ns")
+
+
+Drawn = TypeVar("Drawn")
+
+
+class Draw(Protocol):
+    """Draws an example: that of a composite strategy, or `draw` of `st.data()`."""
+
+    def __call__(self, strategy: st.SearchStrategy[Drawn], label: object = None) -> Drawn: ...
 
 
 class Sheet(NamedTuple):
@@ -50,7 +60,8 @@ class Case:
     def findings(self) -> Rows:
         """Return what all checkers find."""
         parts = [Part(each.setting, each.messages, self.operations, each.observations) for each in self.parts]
-        return found_in(parts).to_pylist()
+        found: Rows = found_in(parts).to_pylist()
+        return found
 
     def mapped(self, rows: Callable[[pa.Table], pa.Table], operations: Callable[[pa.Table], pa.Table]) -> Case:
         """Return it with all tables changed: `rows` of messages and of observations."""
@@ -160,9 +171,12 @@ def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
         names = [name for name in table.schema.names if name.endswith("_ns")]
         return replaced(table, **{name: pc.add(table[name], by_ns) for name in names})
 
+    def shifted(at_ns: int | None) -> int | None:
+        return None if at_ns is None else at_ns + by_ns
+
     def moved(window: FaultWindow) -> FaultWindow:
-        times = {name: getattr(window, name) for name in ("start_ns", "effective_ns", "healed_ns")}
-        return replace(window, **{name: at if at is None else at + by_ns for name, at in times.items()})
+        proved_ns, healed_ns = shifted(window.effective_ns), shifted(window.healed_ns)
+        return replace(window, start_ns=window.start_ns + by_ns, effective_ns=proved_ns, healed_ns=healed_ns)
 
     def set_later(setting: Setting) -> Setting:
         end_ns = None if setting.load_end_ns is None else setting.load_end_ns + by_ns
@@ -190,7 +204,7 @@ def other_process_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
 def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
     tables = [table for each in case.parts for table in (each.messages, each.observations)]
     known = sorted({producer for table in tables for producer in producers(table)})
-    numbers = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
+    numbers: list[int] = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
     there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
 
     def renamed(table: pa.Table) -> pa.Table:
@@ -248,9 +262,9 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def of_messages(table: pa.Table) -> np.ndarray:
+def of_messages(table: pa.Table) -> Flags:
     """Return which rows, messages or observations, name a message by its value."""
-    named = table["value"].fill_null(-1).to_numpy() >= 0
+    named: Flags = table["value"].fill_null(-1).to_numpy() >= 0
     if "kind" in table.schema.names:
         named &= np.asarray(pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(OF_MESSAGES)))
     return named
@@ -258,7 +272,9 @@ def of_messages(table: pa.Table) -> np.ndarray:
 
 def producers(table: pa.Table) -> list[int]:
     """Return the numbers of all producers of messages that a table names."""
-    return np.unique(table["value"].to_numpy()[of_messages(table)].astype(np.int64) >> PRODUCER_SHIFT).tolist()
+    values = table["value"].to_numpy()[of_messages(table)].astype(np.int64)
+    numbers: list[int] = np.unique(values >> PRODUCER_SHIFT).tolist()
+    return numbers
 
 
 def pieces(draw: Draw, table: pa.Table) -> Iterator[pa.Table]:

@@ -7,8 +7,9 @@ from typing import Any
 from gallery_log import MS
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import (
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.model.audit import Drained
+from chaoskit.model.observations.feed import (
     DEADLINE,
     DEADLINE_MISSED,
     EXCLUSIVE,
@@ -20,7 +21,6 @@ from chaoskit.contract.feed import (
     SHARED,
     Promise,
 )
-from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
 

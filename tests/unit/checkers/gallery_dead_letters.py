@@ -29,7 +29,7 @@ def dead_letter_early(broken: bool) -> Story:
 
 @shows("dead-letter-mislabelled")
 def dead_letter_mislabelled(broken: bool) -> Story:
-    story = Queue.of(1, dead_letters=1, **({} if broken else {"message_ttl": 300}))
+    story = Queue.of(1, dead_letters=1) if broken else Queue.of(1, dead_letters=1, message_ttl=300)
     story.dead(0, "expired", start=500)
     return story.end()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gallery_log import blank, shows
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.model.audit import Audit, Bounds
 
 L = "ledger/7"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from story import Story, assigned, committed, received, sent, subscribed
 
-from chaoskit.contract.checker import FaultWindow
-from chaoskit.history.format.audits import Bounds
+from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.model.audit import Bounds
 
 P, Q = "t/0", "t/1"
 MS, SECOND = 1_000_000, 1_000_000_000

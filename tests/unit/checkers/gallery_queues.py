@@ -6,7 +6,7 @@ from gallery_log import OTHER
 from queue_story import Q, Queue, shows
 from story import Story, received, sent
 
-from chaoskit.history.format.audits import Drained
+from chaoskit.model.audit import Drained
 
 R = "other/0"
 

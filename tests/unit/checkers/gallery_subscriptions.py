@@ -5,7 +5,7 @@ from __future__ import annotations
 from gallery_log import MS, P, shows
 from story import Row, Story, received, sent, settled, subscribed
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 
 class Shared(Story):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 from gallery import GALLERY
 
-from chaoskit.history.format.schema import OPERATIONS
-from chaoskit.judge.judging import examples
+from chaoskit.judge.verdict.judging import examples
+from chaoskit.model.tables import OPERATIONS
 from chaoskit.report.summary import describe_example
 
 

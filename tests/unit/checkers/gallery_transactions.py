@@ -7,7 +7,7 @@ from typing import Any
 from gallery_log import OTHER, THIRD, P, Q, blank, reads, shows
 from story import Story, received, sent
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 
 def transaction(end: str, *messages: dict[str, Any]) -> Story:

@@ -14,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
+from chaoskit.model.audit import Audit
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.log.logs import LogChecker
 
 Row = dict[str, Any]
@@ -52,7 +53,8 @@ class History:
 
     def check(self) -> list[Row]:
         """Return what the checker finds."""
-        return check(*self.tables(), self.setting).to_pylist()
+        found: list[Row] = check(*self.tables(), self.setting).to_pylist()
+        return found
 
     def anomalies(self) -> dict[str, list[int]]:
         """Return the values of the findings by anomaly, for tests that need no more.

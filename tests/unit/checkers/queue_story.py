@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from gallery_log import MS
 from story import Row, Story, received, sent
 
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.history.format.audits import Drained
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.model.audit import Drained
 
 Q, D = "queue/0", "queue.dead/0"
 

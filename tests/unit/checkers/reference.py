@@ -13,7 +13,8 @@ from typing import Any
 
 from notation import History, Row
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 
 class Reference:
@@ -174,6 +175,8 @@ def is_truncated(run: Reference, row: Row) -> bool:
 
 def truncated(run: Reference) -> Iterator[Row]:
     reported = set()
+    if run.audit is None:
+        return
     for row in run.receives:
         if row["client"] == AUDITOR or not is_truncated(run, row) or (row["position"], row["value"]) in reported:
             continue
@@ -188,9 +191,9 @@ def duplicate(run: Reference) -> Iterator[Row]:
         for row in run.intact:
             if row["value"] == value and row["position"] is not None and not is_truncated(run, row):
                 copies.setdefault(row["position"], row)
-        original, *further = [copies[position] for position in sorted(copies)] or [None]
-        for copy in further:
-            yield {**this(copy, copy["received_ns"]), **other(original)}
+        in_order = [copies[position] for position in sorted(copies)]
+        for copy in in_order[1:]:
+            yield {**this(copy, copy["received_ns"]), **other(in_order[0])}
         positions = {row["position"] for row in run.intact if row["value"] == value} - {None}
         sends = [row for row in run.sends if row["value"] == value]
         if len(positions) == 1 and len(sends) == 1 and sends[0]["outcome"] == "ok":
@@ -289,7 +292,7 @@ def late(run: Reference) -> Iterator[Row]:
 
 
 def sequence_jump(run: Reference) -> Iterator[Row]:
-    groups = {}
+    groups: dict[int, tuple[int, str | None]] = {}
     for send in run.sends:
         groups.setdefault(send["value"], (producer(send), send["key"]))
     acked = {send["value"] for send in run.sends if send["outcome"] == "ok"}

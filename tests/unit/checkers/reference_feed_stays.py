@@ -33,7 +33,7 @@ def _over(feed: Feed) -> Iterator[Found]:
 
 
 def _done(row: Row) -> int:
-    return max(row["start_ns"], row["end_ns"] or 0)
+    return int(max(row["start_ns"], row["end_ns"] or 0))
 
 
 def _stuck(story: Story, feed: Feed) -> Iterator[Found]:

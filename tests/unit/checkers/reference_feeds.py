@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from feed_story import F
 from story import Story
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
 
 Row = dict[str, Any]
 Found = tuple[str, int, int]
@@ -145,7 +145,7 @@ class Feed:
 
     def _begun_until(self, value: int, begun: dict[int, int]) -> int:
         """Return when a message and those before it of its producer had begun to be sent."""
-        return max(self.operations[op]["start_ns"] for each, op in begun.items() if each <= value)
+        return max(int(self.operations[op]["start_ns"]) for each, op in begun.items() if each <= value)
 
     def _sent(self, receive: Row) -> bool:
         return any(row["value"] == receive["value"] for row in self.sends)

@@ -11,7 +11,8 @@ from typing import Any
 
 from story import Story
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 Row = dict[str, Any]
 MS, SECOND = 10**6, 10**9
@@ -63,7 +64,7 @@ class Queues:
         enders = self.enders(session[0])
         if session[1] < len(enders):
             return int(enders[session[1]][when])
-        return max(row["done_ns"] for row in self.operations if row["process"] == session[0])
+        return max(int(row["done_ns"]) for row in self.operations if row["process"] == session[0])
 
     def sessions(self, *, closed: bool = False) -> list[tuple[int, int]]:
         """Return the sessions of consumers, without those after a `crash` or `close` unless they are asked for."""
@@ -76,7 +77,7 @@ class Queues:
 
     def sure(self, settle: Row) -> bool:
         end_ns = self.session_end(self.session(settle["op"]), "start_ns")
-        return settle["outcome"] == "ok" and end_ns - settle["done_ns"] >= SECOND
+        return bool(settle["outcome"] == "ok" and end_ns - settle["done_ns"] >= SECOND)
 
     def of(self, value: int, rows: list[Row]) -> list[Row]:
         return [row for row in rows if row["value"] == value]
@@ -104,7 +105,7 @@ class Queues:
         return [row for row in self.receives if self.is_first(row) and row["delivery"] == 0]
 
     def returns(self, value: int, until_ns: float) -> int:
-        nacks = sum(row["kind"] == "nacked" for row in self.of(value, self.settles))
+        nacks = sum(bool(row["kind"] == "nacked") for row in self.of(value, self.settles))
         since_ns = self.sent_ns(value) or 0
         ends = [self.session_end(session, "done_ns") for session in self.sessions()]
         return nacks + sum(since_ns <= end_ns <= until_ns for end_ns in ends)
@@ -153,14 +154,14 @@ class Queues:
             if self.is_first(row)
         ]
         excess = [number + 1 - sum(at <= ns for at in pushed) - length for number, ns in enumerate(stored)]
-        return max([0, *excess])
+        return int(max([0, *excess]))
 
     def known_returns(self, value: int) -> int:
         own = self.of(value, self.receives)
-        nacks = sum(row["kind"] == "nacked" for row in self.of(value, self.settles))
+        nacks = sum(bool(row["kind"] == "nacked") for row in self.of(value, self.settles))
         settled = {self.session(row["op"]) for row in self.of(value, self.settles)}
         left = {self.session(row["op"]) for row in own} - settled
-        told = max([0, *(row["delivery"] or 0 for row in own)])
+        told = max([0, *(int(row["delivery"] or 0) for row in own)])
         if self.settings.get("nacks-free"):
             return max(len(left), told)
         return max(nacks + len(left), told + bool(own))
@@ -245,12 +246,12 @@ class Queues:
         if receive["client"] != AUDITOR and prefetch > 0 and 0 <= nth < len(settles):
             settle = settles[nth]
             if settle["op"] < receive["op"]:
-                return max(joined_ns, settle["start_ns"])
-        return joined_ns
+                return int(max(joined_ns, settle["start_ns"]))
+        return int(joined_ns)
 
 
 def done_ns(row: Row) -> int:
-    return max(row["start_ns"], -1 if row["end_ns"] is None else row["end_ns"])
+    return int(max(row["start_ns"], -1 if row["end_ns"] is None else row["end_ns"]))
 
 
 def is_ender(row: Row) -> bool:

@@ -12,7 +12,8 @@ from reference_queue import MS, SECOND, Queues, Row, this
 from reference_queue_activity import no_failover, stuck, two_active
 from story import Story
 
-from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import AUDITOR
 
 
 def unreceived(q: Queues) -> list[int]:
@@ -135,7 +136,7 @@ def dead_letter_missing(q: Queues) -> Iterator[Row]:
 
 def dropped_ns(q: Queues, value: int, reason: str) -> int:
     starts = sorted(row["start_ns"] for row in q.sends if row["outcome"] != "fail")
-    settled = max([-1, *(row["done_ns"] for row in q.of(value, q.settles))])
+    settled = max([-1, *(int(row["done_ns"]) for row in q.of(value, q.settles))])
     ends = [q.session_end(q.session(row["op"]), "done_ns") for row in q.of(value, q.receives)]
     last = max([settled, *ends])
     sent_ns = q.sent_ns(value)
@@ -147,7 +148,7 @@ def dropped_ns(q: Queues, value: int, reason: str) -> int:
     if reason == "it expired":
         return max(there + (q.ttl_ns() or 0), last, 0)
     pusher = sum(start < (-1 if sent_ns is None else sent_ns) for start in starts) + q.settings.get("max-length", 0)
-    return max(starts[pusher] if pusher < len(starts) else 0, there, last, 0)
+    return int(max(starts[pusher] if pusher < len(starts) else 0, there, last, 0))
 
 
 def first_dead(q: Queues) -> Iterator[Row]:
@@ -189,7 +190,9 @@ def dead_letter_mislabelled(q: Queues) -> Iterator[Row]:
 
 def expired_early(q: Queues) -> Iterator[Row]:
     ttl_ns = q.ttl_ns()
-    for row in first_dead(q) if ttl_ns is not None else ():
+    if ttl_ns is None:
+        return
+    for row in first_dead(q):
         sent_ns = q.sent_ns(row["value"])
         if row["name"] == "expired" and sent_ns is not None and row["done_ns"] < sent_ns + ttl_ns - MS:
             yield this(row)
@@ -197,7 +200,9 @@ def expired_early(q: Queues) -> Iterator[Row]:
 
 def expired_late(q: Queues) -> Iterator[Row]:
     ttl_ns = q.ttl_ns()
-    for row in q.unmarked_firsts() if ttl_ns is not None else ():
+    if ttl_ns is None:
+        return
+    for row in q.unmarked_firsts():
         stored_ns, lives_ns = q.stored_ns(row["value"]), ttl_ns + (q.ttl_ns("delay") or 0)
         probe = any(send["client"] == AUDITOR for send in q.of(row["value"], q.sends))
         if stored_ns is not None and not probe and q.pushed_after_ns(row) >= stored_ns + lives_ns + SECOND:
@@ -206,7 +211,9 @@ def expired_late(q: Queues) -> Iterator[Row]:
 
 def delivered_early(q: Queues) -> Iterator[Row]:
     delay_ns = q.ttl_ns("delay")
-    for row in q.receives if delay_ns is not None else ():
+    if delay_ns is None:
+        return
+    for row in q.receives:
         sent_ns = q.sent_ns(row["value"])
         if sent_ns is not None and row["received_ns"] < sent_ns + delay_ns - MS:
             yield this(row)
@@ -266,7 +273,9 @@ def depth_wrong(q: Queues) -> Iterator[Row]:
 
 def delivery_limit_exceeded(q: Queues) -> Iterator[Row]:
     limit = q.settings.get("delivery-limit")
-    for row in q.receives if limit is not None else ():
+    if limit is None:
+        return
+    for row in q.receives:
         nacks = [each for each in q.of(row["value"], q.settles) if each["kind"] == "nacked" and q.sure(each)]
         nacks.sort(key=lambda each: each["done_ns"])
         if len(nacks) > limit and row["received_ns"] >= nacks[limit]["done_ns"] + SECOND:

@@ -11,6 +11,8 @@ from typing import Any
 
 from story import Story
 
+from chaoskit.model.audit import Bounds
+
 Row = dict[str, Any]
 Found = tuple[Any, ...]
 
@@ -157,7 +159,7 @@ def in_the_log(run: Whole, place: Found) -> set[tuple[int, int]]:
     """Say which acknowledged messages are where at the end."""
     acked = {row["value"] for row in run.at(place, "sent") if run.fate(row) == "ok"}
     audit = run.story.audits.get(f"{place[0]}/{place[1]}")
-    whole, low = bool(audit and audit.complete), audit.low if audit else 0
+    whole, low = bool(audit and audit.complete), audit.low if isinstance(audit, Bounds) else 0
     reads = [row for row in run.at(place, "received") if row["client"] == "auditor" or not whole]
     return {(row["value"], row["position"]) for row in reads if row["value"] in acked and row["position"] >= low}
 

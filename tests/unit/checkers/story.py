@@ -15,12 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.contract.datamodel import LOG, DataModel
+from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
-from chaoskit.judge.checking import found_in
+from chaoskit.contract.workloads.datamodel import LOG, DataModel
+from chaoskit.judge.findings.checking import found_in
+from chaoskit.model.audit import Audit
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
 Row = dict[str, Any]
 
@@ -30,7 +31,7 @@ def sent(place: str, value: int, position: int | None = None, **more: Any) -> Ro
     return {"direction": "sent", **_at(place), "value": value, "position": position, **more}
 
 
-def received(place: str, value: int, position: int, **more: Any) -> Row:
+def received(place: str, value: int, position: int | None, **more: Any) -> Row:
     """A message received from TOPIC/PARTITION."""
     return {"direction": "received", **_at(place), "value": value, "position": position, **more}
 
@@ -134,16 +135,28 @@ class Story:
             return pa.Table.from_pylist([row for row in rows if (row["topic"], row["partition"]) == place], schema)
 
         places = sorted({(row["topic"], row["partition"]) for row in (*self.messages, *self.observations)})
-        times = self.faults, self.bound_ns, self.load_end_ns, self.stuck_ns, self.load_start_ns
         return [
             Part(
-                Setting(*place, self.model, self.audits.get(f"{place[0]}/{place[1]}"), *times),
+                self._setting(*place),
                 at(place, self.messages, MESSAGES),
                 operations,
                 at(place, self.observations, OBSERVATIONS),
             )
             for place in places
         ]
+
+    def _setting(self, topic: str, partition: int) -> Setting:
+        return Setting(
+            topic,
+            partition,
+            self.model,
+            self.audits.get(f"{topic}/{partition}"),
+            self.faults,
+            self.bound_ns,
+            self.load_end_ns,
+            self.stuck_ns,
+            self.load_start_ns,
+        )
 
     def only(self, anomaly: str) -> list[Row]:
         """Return the findings of one anomaly."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
 from gallery import FEEDS, GALLERY, QUEUES
 
 from chaoskit.base import plugins
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.contract.datamodel import LOG, QUEUE
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE
 from chaoskit.testing.conformance import check_checker
 from checkers.log.logs import LogChecker
 
@@ -29,14 +30,14 @@ def test_a_checker_is_whole(name: str) -> None:
 class _Blind(LogChecker):
     """Finds nothing."""
 
-    def check(self, part: Part) -> object:
+    def check(self, part: Part) -> pa.Table:
         return FINDINGS.empty_table()
 
 
 class _Alarmed(LogChecker):
     """Finds loss everywhere."""
 
-    def check(self, part: Part) -> object:
+    def check(self, part: Part) -> pa.Table:
         return super().check(GALLERY["lost"](True).parts()[0])
 
 
@@ -46,7 +47,7 @@ class _Strange:
     anomalies = (Anomaly("odd", "", (QUEUE,), ("unheard-of",)),)
     models = (LOG,)
 
-    def check(self, part: Part) -> object:
+    def check(self, part: Part) -> pa.Table:
         return part.messages
 
 
@@ -61,7 +62,7 @@ class _Strange:
         ),
     ],
 )
-def test_what_a_checker_lacks_is_told(checker: object, told: list[str]) -> None:
+def test_what_a_checker_lacks_is_told(checker: Checker, told: list[str]) -> None:
     histories = [_histories("log", broken=broken) for broken in (True, False)]
     with pytest.raises(AssertionError) as raised:
         check_checker(checker, *histories)

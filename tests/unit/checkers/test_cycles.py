@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from story import Story, received, sent
+from story import Row, Story, received, sent
 
 from checkers.transaction.cycles import CYCLES, Graph, cycles, with_orders
 
@@ -16,7 +16,7 @@ def found(story: Story) -> dict[str, str]:
     return {row["anomaly"]: row["detail"] for row in story.check() if row["anomaly"] in CYCLES}
 
 
-def together(story: Story, *transactions: list[dict]) -> None:
+def together(story: Story, *transactions: list[Row]) -> None:
     """Run transactions that overlap in time, each by a client of its own, each as one operation."""
     for index, messages in enumerate(transactions):
         story.op(f"c{index}", "txn", *messages, txn=len(story.operations), lasts=1000)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from feed_story import Feed
 from gallery_log import MS, OTHER
 
 
-def _streaming(alarm: str | None, *, pause: int = -1, asks: bool = True, **promised: int) -> Feed:
+def _streaming(alarm: str | None, *, pause: int = -1, asks: bool = True, **promised: Any) -> Feed:
     """Return a story of twelve messages, one every 200 ms, without one of them; after that one the subscriber is told
     something."""
     story = Feed.of(**promised)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from feed_story import F, Feed
 from gallery_log import MS, OTHER
 from hypothesis import event, given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from reference_feed_stays import findings_of_stays
 from reference_feeds import findings
 
-from chaoskit.contract.feed import PROMISES
+from chaoskit.model.observations.feed import PROMISES
 from checkers.pubsub import PubSubChecker
 
 JUDGED = {
@@ -52,8 +54,10 @@ class _Maker:
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         keeps = draw(st.sampled_from([None, None, 1, 2]))
-        given = draw(st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}]))
-        told = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
+        given: dict[str, Any] = draw(
+            st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}])
+        )
+        told: dict[str, Any] = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
         if draw(st.booleans()):
             told = {"liveliness_ns": 300 * MS, "exclusive": True}
         self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given, **told)

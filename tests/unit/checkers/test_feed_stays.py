@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from feed_story import Feed
 from gallery_log import MS
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 
 
-def silent(promise: str = "at-least-once", **more: object) -> Feed:
+def silent(promise: str = "at-least-once", **more: Any) -> Feed:
     """A subscriber that asks for 2.5 s and is given nothing, though a message was sent after 100 ms; then it is."""
     story = Feed.of(promise, **more)
     story.bound_ns, story.load_end_ns = 1000 * MS, 5000 * MS
@@ -90,5 +92,5 @@ def test_who_has_unsubscribed_is_given_nothing_more() -> None:
         pytest.param({"lost": True}, id="its connection was lost"),
     ],
 )
-def test_what_may_come_after_the_end_of_a_subscription(more: dict[str, int]) -> None:
+def test_what_may_come_after_the_end_of_a_subscription(more: dict[str, Any]) -> None:
     assert over(**more).only("misrouted") == []

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from story import Story, assigned, committed, received, sent
+from story import Row, Story, assigned, committed, received, sent
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 
 P = "t/0"
 
@@ -148,7 +148,7 @@ def test_assignments_that_do_not_clash(generation: int | None, handover: str | N
     assert story.only("double-assignment") == []
 
 
-def stuck(story: Story, *, until: int = 1000) -> list[dict]:
+def stuck(story: Story, *, until: int = 1000) -> list[Row]:
     story.op("a", "assign", assigned(P, generation=1), start=50)
     story.op("a", "poll", received(P, 0, 0), start=60)
     story.op("a", "close", start=until)
@@ -200,7 +200,7 @@ def test_a_partition_whose_owner_receives_nothing_after_a_pause_is_stuck() -> No
     assert found["at_ns"] == 805 + 100
 
 
-def forsaken(story: Story, *, until: int = 1000, owned: bool = True) -> list[dict]:
+def forsaken(story: Story, *, until: int = 1000, owned: bool = True) -> list[Row]:
     """Two members of a group; `a` received the first message, and after that neither owned the partition."""
     for client in ("a", "b"):
         story.op(client, "subscribe", start=45)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from story import Story, assigned, committed, received, sent
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 P = "t/0"
 COUNT = 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from chaoskit.contract.checker import FaultWindow, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Setting
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.windows import windows
+from chaoskit.judge.findings.windows import windows
+from chaoskit.model.tables import PLACEMENTS
 from checkers.delivery.hindrances import calm, hindering
 
 P = ("log-0", 0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from story import Story, received, sent
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 from checkers.ledger.ledgers import FENCING_DETAILS, LAC_REGRESSION_DETAILS, LOST_ENTRY_DETAILS, LedgerChecker
 
 LEDGER_ANOMALIES = {anomaly.name for anomaly in LedgerChecker.anomalies}

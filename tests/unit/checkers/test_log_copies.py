@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from notation import Step, assign, finding, history, poll, seek, send
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 
 def test_duplicate() -> None:

@@ -6,7 +6,7 @@ import pytest
 from notation import Step, assign, finding, history, poll, send, value_of
 from story import Story, received, sent, unreadable
 
-from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.model.audit import Audit, Bounds
 
 COMPLETE = Bounds(low=0, end=3, complete=True)
 INCOMPLETE = Bounds(low=0, end=3, complete=False)

@@ -8,7 +8,7 @@ import pytest
 from notation import Step, assign, finding, history, poll, seek, send
 from story import Story, sent
 
-from chaoskit.judge.checking import check_partition
+from chaoskit.judge.findings.checking import check_partition
 
 
 def test_reordered_sends_that_followed_each_other() -> None:

@@ -12,9 +12,10 @@ from notation import History, Row, Step, check, history, poll, send
 from reference import CASES, Reference, sort_key
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import FINDINGS, Setting
-from chaoskit.history.format.audits import Audit, Bounds
-from chaoskit.history.format.schema import AUDITOR, MESSAGES, OPERATIONS
+from chaoskit.contract.checkers.checker import FINDINGS, Setting
+from chaoskit.model.audit import Audit, Bounds
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.tables import MESSAGES, OPERATIONS
 from checkers.log.logs import LogChecker
 
 POSITIONS = st.one_of(st.none(), st.integers(0, 7))

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from story import Story, received, sent, sought
 
-from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.schema import OPERATIONS
-from chaoskit.judge.checking import controlling, found_in
+from chaoskit.judge.findings.checking import controlling, found_in
+from chaoskit.model.audit import Bounds
+from chaoskit.model.tables import OPERATIONS
 
 P, Q = "t/0", "t/1"
 

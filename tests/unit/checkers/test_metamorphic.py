@@ -27,11 +27,12 @@ from test_spanning_reference import group_stories, transactional_stories
 from chaoskit.base import durable
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.compacting import dataset
-from chaoskit.history.format.schema import AUDITOR, FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import find
-from checkers.synthetic.memory import Generated
-from checkers.synthetic.strategies import anomalous_histories, histories
+from chaoskit.judge.findings.checking import find
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.testing.synthetic.memory import Generated
+from chaoskit.testing.synthetic.strategies import anomalous_histories, histories
 
 Data = st.DataObject
 PATIENT = settings(suppress_health_check=list(HealthCheck))

@@ -7,7 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.arrays.columns import NONE, group_numbers, is_one_of, stable_order
+from chaoskit.base.columns import NONE, group_numbers, is_one_of
+from checkers.arrays.columns import stable_order
 from checkers.arrays.numbering import Numbering
 
 DENSE = st.builds(lambda block, number: block << 40 | number, st.integers(0, 3), st.integers(0, 20))

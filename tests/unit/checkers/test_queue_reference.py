@@ -12,8 +12,8 @@ from reference_queue import MS, Row
 from reference_queues import CASES, findings
 from story import Story, received, sent
 
-from chaoskit.contract.checker import FaultWindow
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.queue.queues import QueueChecker
 
 VALUES = st.sampled_from([0, 1, 2, 3, 4, 1 << PRODUCER_SHIFT])

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 from reference_spanning import Found, Whole
-from story import Story, assigned, committed, received, sent
+from story import Row, Story, assigned, committed, received, sent
 
-from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.model.audit import Audit, Bounds
 from checkers.transaction.cycles import BASES, Graph, classify, cycles, with_orders
 from checkers.transaction.edges import PROCESS, REALTIME
 
@@ -59,11 +59,13 @@ def group_stories(draw: st.DrawFn) -> Story:
         action = draw(
             st.sampled_from(["assign", "poll", "poll", "commit", "commit", "seek", "revoke", "close", "killed"])
         )
-        rows = {
-            "assign": lambda group=group: [assigned("t/0", group, draw(st.sampled_from([None, 0, 1, 2])))],
-            "poll": lambda: [received("t/0", value, value) for value in draw(st.sets(st.integers(0, 4), min_size=1))],
-            "commit": lambda group=group: [committed("t/0", draw(st.integers(0, 5)), group)],
-        }.get(action, list)()
+        rows: list[Row] = []
+        if action == "assign":
+            rows = [assigned("t/0", group, draw(st.sampled_from([None, 0, 1, 2])))]
+        elif action == "poll":
+            rows = [received("t/0", value, value) for value in draw(st.sets(st.integers(0, 4), min_size=1))]
+        elif action == "commit":
+            rows = [committed("t/0", draw(st.integers(0, 5)), group)]
         outcome = draw(OUTCOMES) if action == "commit" else "ok"
         if action == "killed":
             story.op(client, "poll", outcome="info", lasts=0)
@@ -123,7 +125,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, np.ndarray, np.ndarray, np.ndarray]:
 
 def classes_of(data: Graph, process: Any, start_ns: Any, end_ns: Any, order: int | None) -> set[str]:
     """Return the classes of all simple cycles, orders spelt out pair by pair."""
-    network = nx.MultiDiGraph()
+    network: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for kind, source, target in zip(data.kind, data.source, data.target, strict=True):
         network.add_edge(int(source), int(target), kind=int(kind))
     for a in range(data.nodes):
@@ -137,7 +139,7 @@ def classes_of(data: Graph, process: Any, start_ns: Any, end_ns: Any, order: int
         steps = [
             {data["kind"] for data in network[a][b].values()} for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True)
         ]
-        combinations = [[]]
+        combinations: list[list[int]] = [[]]
         for kinds in steps:
             combinations = [[*before, kind] for before in combinations for kind in kinds]
         found |= {classify(np.array(kinds)) for kinds in combinations}

@@ -8,7 +8,7 @@ import pytest
 from gallery_log import MS, P, reads
 from story import Story, received, seen_by, sent, subscribed
 
-from chaoskit.contract.checker import FaultWindow
+from chaoskit.contract.checkers.checker import FaultWindow
 
 BOUND_MS, END_MS = 100, 1000
 

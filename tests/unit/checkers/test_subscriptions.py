@@ -8,7 +8,7 @@ import pytest
 from gallery_log import MS, P
 from gallery_subscriptions import Shared
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 NAMES = {"unacked-vanished", "double-delivery", "two-active", "fifo-violation", "redelivery-flag-missing"}
 

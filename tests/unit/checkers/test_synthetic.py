@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, given, settings
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import command
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.format.schema import DEAD_LETTER_REASONS, QUEUE_SETTINGS
 from chaoskit.history.reading.reader import History, read_messages, read_observations
-from chaoskit.judge.checking import found_in
-from chaoskit.judge.subject import read_subject
-from checkers.synthetic.injection import CAUSES
-from checkers.synthetic.memory import Generated, generate
-from checkers.synthetic.parameters import make_parameters, parse_count
-from checkers.synthetic.queue_causes import QUEUE_CAUSES
-from checkers.synthetic.strategies import anomalous_histories, histories
+from chaoskit.judge.findings.checking import found_in
+from chaoskit.judge.subject.subject import read_subject
+from chaoskit.model.observations.queue import DEAD_LETTER_REASONS, QUEUE_SETTINGS
+from chaoskit.testing.synthetic.injection import CAUSES
+from chaoskit.testing.synthetic.memory import Generated, generate
+from chaoskit.testing.synthetic.parameters import make_parameters, parse_count
+from chaoskit.testing.synthetic.queue_causes import QUEUE_CAUSES
+from chaoskit.testing.synthetic.strategies import anomalous_histories, histories
 
 NEVER = 2**62
 SLOW = settings(suppress_health_check=list(HealthCheck))
@@ -153,10 +153,10 @@ def test_injected_cycles_are_cycles(cause: str, kinds: set[str]) -> None:
     assert not networkx.is_directed_acyclic_graph(injected)
 
 
-def dependencies(history: Generated, kinds: set[str]) -> networkx.DiGraph:
+def dependencies(history: Generated, kinds: set[str]) -> networkx.DiGraph[int]:
     """Return who depends on whom among committed transactions, from positions and highest reads."""
     txn_of = dict(zip(history.operations["op"].to_pylist(), history.operations["txn"].to_pylist(), strict=True))
-    graph = networkx.DiGraph()
+    graph: networkx.DiGraph[int] = networkx.DiGraph()
     for part in history.parts:
         rows = part.messages.select(["op", "direction", "value", "position"]).to_pylist()
         sender = {row["value"]: txn_of[row["op"]] for row in rows if row["direction"] == "sent"}

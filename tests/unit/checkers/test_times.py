@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from story import Story, sent
 
-from chaoskit.contract.checker import FaultWindow
-from chaoskit.contract.datamodel import LEDGER
+from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.contract.workloads.datamodel import LEDGER
 
 SECOND = 1_000_000_000
 MS = 1_000_000

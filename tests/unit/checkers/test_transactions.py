@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from story import Story, received, sent
+from story import Row, Story, received, sent
 
-from chaoskit.history.format.audits import Bounds
+from chaoskit.model.audit import Bounds
 
 
-def transaction(story: Story, client: str, *messages: dict, outcome: str = "ok") -> int:
+def transaction(story: Story, client: str, *messages: Row, outcome: str = "ok") -> int:
     """Begin, send and poll as told, end; return the transaction."""
     txn = len(story.operations)
     story.op(client, "begin", txn=txn)

@@ -22,7 +22,7 @@ from chaoskit.cli.saying import complain, say
 from chaoskit.cli.summary import show_summary
 from chaoskit.contract.event import FaultProved
 from chaoskit.interop.jepsen.edn import read_all, write
-from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.judge.verdict.verdict import Found, Verdict
 from chaoskit.report.html import render
 from chaoskit.report.junit import Case, junit
 from chaoskit.testing.session import Run

@@ -14,9 +14,9 @@ from chaoskit.base import installing
 from chaoskit.cli import doctor
 from chaoskit.cli.console import progress_console, wide_console
 from chaoskit.cli.progress import LiveProgress
-from chaoskit.contract.capability import Capability
 from chaoskit.contract.event import LoadTick
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.model.progress import Progress
 from clusters.hosts import capabilities
 
 ODD = "pip install 'chaoskit[disk]' [red]not red[/red] [/] :warning:"

@@ -11,6 +11,7 @@ from classfile import class_file, jar
 from chaoskit.base.errors import BadInput
 from clusters.bookkeeper import known as bookkeeper
 from clusters.bookkeeper.options import BookKeeperOptions
+from clusters.common.properties import Scalar
 from clusters.kafka import known as kafka
 from clusters.kafka.settings import KafkaOptions
 from clusters.pulsar import known as pulsar
@@ -98,7 +99,11 @@ def test_kafkas_settings_are_checked(release: Path, options: dict[str, Any], ref
 
 
 def test_kafka_takes_what_it_knows_and_what_is_not_to_be_checked(release: Path) -> None:
-    config = {"log.flush.interval.messages": 1, "listener.name.plaintext.ssl.any": 1, "our.plugin": 1}
+    config: dict[str, Scalar] = {
+        "log.flush.interval.messages": 1,
+        "listener.name.plaintext.ssl.any": 1,
+        "our.plugin": 1,
+    }
     options = KafkaOptions(config=config, topic={"min.insync.replicas": 2}, config_unchecked=["our.plugin"])
 
     kafka.check_names(options, release)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.client import PositionLost, ProducerFenced
-from chaoskit.contract.service import ServiceError
-from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.clients.client import PositionLost, ProducerFenced
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
 from clusters.common.relay import frames, process
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.setting import is_true
+from chaoskit.contract.guarantees.setting import is_true
 from clusters.common.properties import properties, setting
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from clusters.common.guarantees.stays import Stays
 from clusters.common.matching import QUIET_S
-from clusters.common.stays import Stays
 
 SECOND = 10**9
 

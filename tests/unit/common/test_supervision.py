@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.host import Result, ServiceState
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.hosts.host import Result, ServiceState
+from chaoskit.contract.systems.service import ServiceError
 from clusters.common.supervision import Supervisor, last_errors
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import guaranteed
@@ -10,15 +11,15 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import sequence, uint8
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.mechanism import Limit, Measure
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.mechanism import Limit, Measure
+from chaoskit.contract.workloads.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
-from clusters.cyclonedds.guarantees import RULES
+from clusters.cyclonedds.guarantees.promise import promise
+from clusters.cyclonedds.guarantees.rules import RULES
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
-from clusters.cyclonedds.promise import promise
 from clusters.cyclonedds.settings import CycloneOptions
 from clusters.cyclonedds.system import System
 
@@ -26,7 +27,7 @@ SECOND = 10**9
 LOCAL = {"durability": "transient-local"}
 
 
-class Plain(IdlStruct, typename="chaoskit.Message"):  # type: ignore[misc]
+class Plain(IdlStruct, typename="chaoskit.Message"):
     """The same type as the library packs it."""
 
     payload: sequence[uint8]  # type: ignore[type-arg]
@@ -148,7 +149,7 @@ def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str
 
 
 def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> None:
-    answers = iter([IndexError("invalid index"), [1, 2]])
+    answers: Iterator[IndexError | list[int]] = iter([IndexError("invalid index"), [1, 2]])
 
     def ask() -> list[int]:
         answer = next(answers)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.contract.host import HostError, Result, ServiceState
+from chaoskit.contract.hosts.host import HostError, Result, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import ServiceError
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
 
 _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
 

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.schema import INFO, KINDS, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.metrics import figures, measure
-from chaoskit.judge.timing import FaultTimes, Load, Timing
+from chaoskit.judge.timing.metrics import figures, measure
+from chaoskit.judge.timing.timing import FaultTimes, Load, Timing
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import INFO, OK
 
 MS = 1_000_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.judge.explaining.attribution import JUDGED, Attribution, Cause
 from chaoskit.judge.explaining.record import Record

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from recorded import STALLED, Sent, fault, figures_of, load, recorded
 
-from chaoskit.contract.datamodel import LEDGER
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.contract.workloads.datamodel import LEDGER
+from chaoskit.model.outcome import FAIL, INFO, OK
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +10,8 @@ import pytest
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.event import PhaseBegun
-from chaoskit.contract.traits import Backlog
-from chaoskit.history.recording.recorder import Progress
-from chaoskit.run import backlog
+from chaoskit.contract.workloads.traits import Backlog
+from chaoskit.model.progress import Progress
 from chaoskit.run.backlog import Backlogging
 
 _WANTED = Backlog(after_ns=5 * SECOND, copies=2, messages=100, left=10, within_ns=60 * SECOND)
@@ -23,7 +23,7 @@ class Load:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, wanted: Backlog | None = _WANTED) -> None:
         self.now_s = 100.0
         self.told: list[str] = []
-        monkeypatch.setattr(backlog.time, "monotonic_ns", lambda: int(self.now_s * SECOND))
+        monkeypatch.setattr(time, "monotonic_ns", lambda: int(self.now_s * SECOND))
         consumer: Any = SimpleNamespace(pause=lambda: self.told.append("!"), resume=lambda: self.told.append("?"))
         self.backlog = Backlogging(wanted, [consumer], 100 * SECOND, self)
 

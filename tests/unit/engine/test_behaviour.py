@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK
 
 END_MS = 20_000
 FAULT = fault(8_000, 11_000, 11_000)

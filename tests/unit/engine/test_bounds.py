@@ -11,10 +11,10 @@ from samples import SLOW, content, plan, verdict
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.judge.bounds import compare
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, decide
-from chaoskit.judge.verdict_file import BoundTold, read_verdict
+from chaoskit.judge.verdict.bounds import compare
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID, decide
+from chaoskit.judge.verdict.verdict_file import BoundTold, read_verdict
 from chaoskit.report.comparison_table import comparison_rows
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary
@@ -179,4 +179,5 @@ def test_an_imported_history_is_held_to_its_bounds(imported: Path, bound: str, o
     found = check_run(imported)
 
     assert (found.verdict, found.bounds["unavailable"].met) == (outcome, outcome == "valid")
-    assert BoundTold(**read_verdict(imported)["bounds"]["unavailable"])["expected"] == str(parse_bound(bound))
+    told: BoundTold = read_verdict(imported)["bounds"]["unavailable"]
+    assert told["expected"] == str(parse_bound(bound))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from samples import verdict
 
-from chaoskit.judge.verdict import Found
+from chaoskit.judge.verdict.verdict import Found
 from chaoskit.report.brief import LINES, brief
 
 FOLDER = Path("/store/small/1")

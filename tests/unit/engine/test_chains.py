@@ -7,7 +7,7 @@ from test_consequence import PLACE, SECOND, WHOLE, _fault, _placements, _stood
 
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.chains import chain, with_procedure
+from chaoskit.judge.faults.chains import chain, with_procedure
 
 SLOW, CUT = _fault(5, 20, 0, "n2"), Fault(1, "power-cut", 12 * SECOND, targets=("n1",), effective_ns=1)
 

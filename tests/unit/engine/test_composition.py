@@ -116,7 +116,7 @@ def test_a_fault_with_a_limit_waits_for_its_own_host(tmp_path: Any) -> None:
 
 
 def test_a_fault_that_alone_exceeds_its_limit_waits_until_no_other_holds(tmp_path: Any) -> None:
-    faults = [
+    faults: list[dict[str, Any]] = [
         {"at": "1ms", "inject": "pause", "on": "n1", "for": "500ms"},
         {"at": "1ms", "inject": "kill", "on": ["n2", "n3"], "for": "20ms", "at_most": 1},
     ]

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.consequence import Change, Changed, changes, consequences, meets, stayed
-from chaoskit.judge.consequence_words import in_words, seen
 from chaoskit.judge.explaining.attribution import Explained
-from chaoskit.judge.headline import without_consequence
+from chaoskit.judge.faults.consequence import Change, Changed, changes, consequences, meets, stayed
+from chaoskit.judge.faults.consequence_words import in_words, seen
+from chaoskit.judge.verdict.headline import without_consequence
+from chaoskit.model.tables import PLACEMENTS
 
 SECOND = 1_000_000_000
 PLACE = ("log-0", 0)

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 from guaranteed import effect
 
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.explaining.attribution import Attribution
+from chaoskit.judge.explaining.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.tables import PLACEMENTS
 from clusters.pulsar.settings import PulsarOptions
 
 SECOND = 1_000_000_000

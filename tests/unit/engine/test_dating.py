@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
-from chaoskit.judge.dating import dated
+from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
+from chaoskit.judge.findings.dating import dated
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
 
 def _part(sends: list[tuple[int, int, int | None, str]]) -> Part:

@@ -8,7 +8,7 @@ from typing import Any
 from paper import PaperCluster, PaperHost
 from stage import MS, Stage
 
-from chaoskit.contract.host import Doubt, DoubtfulCut, ServiceState
+from chaoskit.contract.hosts.host import Doubt, DoubtfulCut, ServiceState
 
 
 class SyncedHost(PaperHost):

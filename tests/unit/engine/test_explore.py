@@ -16,12 +16,12 @@ from recorded import MS, recorded
 
 from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError, RunFailed
-from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE, DataModel
-from chaoskit.contract.recorded_disk import NEVER
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.history.format.schema import OK
-from chaoskit.judge.loss_window import Copies
+from chaoskit.contract.hosts.recorded_disk import NEVER
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE, DataModel
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.judge.exposure.loss_window import Copies
+from chaoskit.model.outcome import OK
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.search.explore import CrashPoint, HostCut, Wishes, _try, points, restart
 from chaoskit.search.instants import DICE, EARLY, EXPOSED, FOLDERS, Instant, instants

@@ -8,21 +8,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.errors import BadInput, RunFailed
-from chaoskit.cli.explored_wire import _verdict as told_of
-from chaoskit.contract.event import Event
-from chaoskit.history.compacting.faults import FAULTS_FILE
-from chaoskit.history.format.schema import FAULTS
+from chaoskit.cli.explored_messages import _verdict as told_of
+from chaoskit.contract.event import Event, FaultHealed
+from chaoskit.contract.faults.exploring import Aim, Wishes
 from chaoskit.run.deployment import Ground
+from chaoskit.run.eventlog import EventLog
 from chaoskit.scenario.plan import Plan, read_plan
-from chaoskit.search import wire
-from chaoskit.search.wire import RESULT, WireCounted, WirePoint, WireTried, Wishes, explore
+from chaoskit.search import messages
+from chaoskit.search.messages import RESULT, WireCounted, WirePoint, WireTried, explore
 
-PASSED = "n1 passed request Produce 30, response Produce 30; n2 passed request Produce 400, request Vote 2"
+PASSED: Mapping[str, Mapping[str, Any]] = {
+    "n1": {"request": {"Produce": 30}, "response": {"Produce": 30}},
+    "n2": {"request": {"Produce": 400, "Vote": 2}},
+}
 
 
 def planned(**keys: Any) -> Plan:
@@ -71,10 +72,11 @@ class Runs:
     def run(self, plan: Plan, watcher: Any) -> tuple[Path, Any]:
         self.plans.append(plan)
         if len(self.plans) == 1:
-            row = {"fault": 0, "kind": "wire", "targets": [], "parameters": "{}", "start_ns": 0, "evidence": PASSED}
-            pq.write_table(pa.Table.from_pylist([row], FAULTS), self.folder / FAULTS_FILE)
-            told = verdict(self.quiet, G0=3)
-            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: told)
+            events = EventLog(self.folder, 0, self)
+            events.on(FaultHealed(0, "wire", ("n1", "n2"), "n1 passed request Produce 30", PASSED))
+            self.events.clear()
+            counted = verdict(self.quiet, G0=3)
+            return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: counted)
         told = next(self.verdicts)
         if told is None:
             raise RunFailed("the disk\nis full")
@@ -86,7 +88,7 @@ class Runs:
 
 def explored(folder: Path, patch: pytest.MonkeyPatch, wishes: Wishes, *told: Any) -> tuple[Runs, list[WirePoint]]:
     runs = Runs(folder, list(told))
-    patch.setattr(wire, "Site", runs)
+    patch.setattr(messages, "Site", runs)
     return runs, explore(planned(), folder, runs, wishes)
 
 
@@ -139,7 +141,7 @@ def test_a_message_that_did_not_pass_is_told_with_those_that_did(
 def test_a_quiet_run_that_is_invalid_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = Runs(tmp_path, [])
     runs.quiet = "invalid"
-    monkeypatch.setattr(wire, "Site", runs)
+    monkeypatch.setattr(messages, "Site", runs)
     with pytest.raises(RunFailed, match="the quiet run is invalid already: it lost some"):
         explore(planned(), tmp_path, runs, Wishes())
 
@@ -175,7 +177,7 @@ def test_what_there_is_not_is_refused_before_anything_is_run(
     ids=["harmless", "harmful", "harmful without it", "not judged", "did not come", "failed"],
 )
 def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, counts_as: str) -> None:
-    aim = wire.Aim(("n1",), "request", "Vote", 1, 1, "drop")
+    aim = Aim(("n1",), "request", "Vote", 1, 1, "drop")
     assert told_of(WirePoint(aim, verdict, done, {}, 0, None, "", run)) == counts_as
 
 

@@ -13,13 +13,13 @@ from recorded import MS, recorded
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE
-from chaoskit.contract.recorded_disk import NEVER, Stored
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.hosts.recorded_disk import NEVER, Stored
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Paced
 from chaoskit.history.format.origin import read_origin, read_run_id
-from chaoskit.history.format.schema import FAIL, OK
-from chaoskit.judge.exposure import measure_exposure, recorded_exposure
+from chaoskit.judge.exposure.measuring import measure_exposure, recorded_exposure
+from chaoskit.model.outcome import FAIL, OK
 
 Disk = Mapping[int, tuple[int, int | None]]
 """By value: when it was written and when it was flushed, ms since the start of the run."""
@@ -70,7 +70,7 @@ SENDS = [(0, 0, 10, OK), (0, 10, 20, OK), (0, 20, 30, OK), (0, 30, 40, FAIL)]
 
 def test_copies_lag_and_loss_windows(tmp_path: Path) -> None:
     """The first message is on both disks in time, the second on one later, the third never."""
-    disks = {"n1": {0: (5, 8), 1: (21, 25)}, "n2": {0: (6, 9), 1: (22, 29), 2: (25, None)}}
+    disks: dict[str, Disk] = {"n1": {0: (5, 8), 1: (21, 25)}, "n2": {0: (6, 9), 1: (22, 29), 2: (25, None)}}
     told = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, disks)).as_json()
 
     assert told["acked"] == 3
@@ -87,14 +87,14 @@ def test_copies_lag_and_loss_windows(tmp_path: Path) -> None:
 
 
 def test_a_send_that_was_never_answered_is_not_acknowledged(tmp_path: Path) -> None:
-    disks = {"n1": {0: (5, 8), 4: (45, 48)}, "n2": {0: (6, 9), 4: (45, 48)}}
+    disks: dict[str, Disk] = {"n1": {0: (5, 8), 4: (45, 48)}, "n2": {0: (6, 9), 4: (45, 48)}}
     told = measure_exposure(tmp_path, subject_of(tmp_path, [*SENDS, (0, 40, None, OK)], disks)).as_json()
 
     assert told["acked"] == 3
 
 
 def test_what_is_flushed_by_the_sync_after_the_run_was_not_stable_in_it(tmp_path: Path) -> None:
-    disks = {"n1": {0: (5, 1001)}, "n2": {0: (5, None)}}
+    disks: dict[str, Disk] = {"n1": {0: (5, 1001)}, "n2": {0: (5, None)}}
 
     told = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:1], disks)).as_json()
 
@@ -144,7 +144,7 @@ def test_what_may_have_looked_safer_than_it_was_is_told(tmp_path: Path, told: An
 
 
 def test_a_message_that_lacks_on_one_disk_is_told(tmp_path: Path) -> None:
-    disks = {"n1": {0: (5, 8), 1: (15, 18)}, "n2": {0: (5, 8)}}
+    disks: dict[str, Disk] = {"n1": {0: (5, 8), 1: (15, 18)}, "n2": {0: (5, 8)}}
 
     exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:2], disks))
 
@@ -172,7 +172,7 @@ def test_a_topic_that_keeps_nothing_is_left_out(tmp_path: Path) -> None:
 
 
 def test_each_second_has_its_lag_and_its_largest_loss(tmp_path: Path) -> None:
-    disks = {"n1": {0: (5, 8), 1: (21, 25)}, "n2": {}}
+    disks: dict[str, Disk] = {"n1": {0: (5, 8), 1: (21, 25)}, "n2": {}}
 
     (second,) = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, disks)).by_second()
 

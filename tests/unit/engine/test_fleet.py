@@ -13,14 +13,14 @@ import pytest
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.progress import Progress
 from chaoskit.run.client import Client, Worker
 from chaoskit.run.crew import Crew
 from chaoskit.run.fleet import Fleet
@@ -29,8 +29,8 @@ from chaoskit.run.seats import Seats
 _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
-from chaoskit.history.recording.recorder import Progress
-from chaoskit.history.format.schema import AUDITOR
+from chaoskit.model.progress import Progress
+from chaoskit.model.operation import AUDITOR
 
 class Options(BaseModel):
     fail: str = ""

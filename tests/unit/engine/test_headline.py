@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from samples import verdict
 
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.history.format.schema import OPERATIONS
-from chaoskit.judge.headline import Missing, headline, missing_of
-from chaoskit.judge.verdict import Found
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.judge.verdict.headline import Missing, headline, missing_of
+from chaoskit.judge.verdict.verdict import Found
+from chaoskit.model.tables import OPERATIONS
 
 CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s", "count": 40_128}
 

@@ -33,7 +33,7 @@ def test_how_long_a_load_goes_on(late_s: float, faults: dict[str, bool], goes_on
         due.add(number, kind)
         if begun:
             due.begin(number)
-    load = Held(due, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
+    load = Held(due, SimpleNamespace(on=events.append))
     end_ns = time.monotonic_ns() - int(late_s * SECOND)
 
     assert load.goes_on(end_ns) is goes_on
@@ -45,7 +45,7 @@ def test_it_ends_once_the_fault_took_effect() -> None:
     due = Due()
     due.add(0, "elect-leader")
     events: list[Any] = []
-    load = Held(due, SimpleNamespace(on=events.append))  # type: ignore[arg-type]
+    load = Held(due, SimpleNamespace(on=events.append))
     end_ns = time.monotonic_ns() - SECOND
 
     assert load.goes_on(end_ns)

@@ -8,7 +8,7 @@ import pytest
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.lateness import late_starts, other_incidents
+from chaoskit.judge.subject.lateness import late_starts, other_incidents
 from chaoskit.scenario.timeline import PlannedFault
 
 LOAD_S = 3

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.recorded_disk import NEVER
-from chaoskit.judge.loss_window import ALL, ELSEWHERE, LEADER, MAJORITY, UNKNOWN, Copies, Series, loss_windows
+from chaoskit.contract.hosts.recorded_disk import NEVER
+from chaoskit.judge.exposure.loss_window import ALL, ELSEWHERE, LEADER, MAJORITY, UNKNOWN, Copies, Series, loss_windows
 
 HOSTS = ("n1", "n2", "n3")
 END = 30

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.judge.headline import Told, lost_messages
+from chaoskit.judge.verdict.headline import Told, lost_messages
 
 _FAULT, _RETENTION = {"count": 6, "faults": [0]}, {"count": 3, "faults": []}
 

@@ -15,7 +15,7 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_until
 from chaoskit.interop.omb.fitness import doubts
-from chaoskit.judge.machine import late_ms, machine_of, seconds_of
+from chaoskit.judge.timing.machine import late_ms, machine_of, seconds_of
 from chaoskit.report.words import describe_machine
 from chaoskit.run import gauge
 

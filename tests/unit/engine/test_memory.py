@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from samples import plan
 
@@ -16,7 +17,7 @@ from chaoskit.scenario.plan import Plan
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has 1 GiB of memory left, and can do everything."""
-    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**30))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**30))
 
 
 def _plan(**workload: Any) -> Plan:

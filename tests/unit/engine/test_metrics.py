@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,14 @@ from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.base.store import write_json
-from chaoskit.contract.datamodel import LOG, PUBSUB
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.schema import FAIL, INFO, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import NO_TIME, WalWriter
-from chaoskit.judge.timing import Load, load_of
+from chaoskit.judge.timing.timing import Load, load_of
+from chaoskit.model.outcome import FAIL, INFO, OK
 
 
 @given(st.lists(st.integers(1_000, 10**12), min_size=1, max_size=200))
@@ -253,5 +254,7 @@ def test_a_run_that_sent_nothing_is_measured(tmp_path: Path) -> None:
     measured = figures_of(History.open(tmp_path), load(0, every_ms=10))
 
     assert set(measured["counts"].values()) == {0}
-    phases = {name: {"send": {}, "end_to_end": {}} for name in ("quiet", "under_faults", "after_faults")}
+    phases: dict[str, Any] = {
+        name: {"send": {}, "end_to_end": {}} for name in ("quiet", "under_faults", "after_faults")
+    }
     assert measured["latency"] == {"send": {}, "send_from_actual": {}, "end_to_end": {}, **phases}

@@ -13,10 +13,11 @@ from samples import plan
 from stage import Stage
 
 from chaoskit.contract.event import Event, FaultFailed, FaultHealed
-from chaoskit.contract.host import ServiceState
+from chaoskit.contract.faults.evidence import Evidence
+from chaoskit.contract.faults.nemesis import Nemesis, Strike
+from chaoskit.contract.faults.part import EVERYTHING
+from chaoskit.contract.hosts.host import ServiceState
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Nemesis
-from chaoskit.contract.part import EVERYTHING
 from chaoskit.run.faults.occupancy import Claim
 
 KILL = {"inject": "kill", "on": "n2"}
@@ -71,7 +72,8 @@ def test_a_fault_that_declares_a_part_keeps_others_off_it(tmp_path: Path) -> Non
 def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -> None:
     faults = [{"at": "1ms", "for": "60s", **KILL}, {"at": "1ms", "for": "50ms", **CUT}]
     stage = Stage(tmp_path, PaperCluster(), faults)
-    n2, seen = stage.cluster.hosts[1], []
+    n2 = stage.cluster.hosts[1]
+    seen: list[int | ServiceState] = []
 
     def booted() -> bool:
         seen[:] = [n2.boots, n2.seen]
@@ -183,6 +185,16 @@ class _Silent(Nemesis):
 
     summary = "does something"
     family = "process"
+
+    def inject(self, strike: Strike) -> None: ...
+
+    def verify(self, strike: Strike) -> Evidence:
+        return Evidence("done")
+
+    def heal(self, strike: Strike) -> None: ...
+
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence("undone")
 
 
 def _claim(kind: str, index: int = 0, **parameters: Any) -> Claim:

@@ -13,7 +13,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.scenario.files import find
 from chaoskit.scenario.overrides import overridden
 
-WRITTEN = {
+WRITTEN: dict[str, dict[str, Any]] = {
     "cluster": {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 1}},
     "workload": {"kind": "log", "rate": 10},
     "expect": {"lost": "some"},

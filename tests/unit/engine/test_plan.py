@@ -11,7 +11,7 @@ from samples import content, plan
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_yaml
-from chaoskit.contract.traits import Group, Paced, Replays, Resends, Routed, Subscription
+from chaoskit.contract.workloads.traits import Group, Paced, Replays, Resends, Routed, Subscription
 from chaoskit.scenario.files import find, ready_made
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from samples import plan
 
-from chaoskit.judge.judging import examples
-from chaoskit.judge.subject import Subject
+from chaoskit.judge.subject.subject import Subject
+from chaoskit.judge.verdict.judging import examples
 from clusters.pulsar.positions import pack
 
 OPERATIONS = pa.table({"op": pa.array([], pa.int64())})

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.schema import KINDS, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.consequence_words import seen
-from chaoskit.judge.readers import Break, Owner, Readers, readers_of
+from chaoskit.judge.faults.consequence_words import seen
+from chaoskit.judge.faults.readers import Break, Owner, Readers, readers_of
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OK
 
 S = 1_000_000_000
 END_NS = 60 * S

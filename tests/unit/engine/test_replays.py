@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Replays
-from chaoskit.history.format.schema import OPERATIONS
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.traits import Replays
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.replays import not_replayed
+from chaoskit.judge.findings.replays import not_replayed
+from chaoskit.model.tables import OPERATIONS
 
 DOUBT = ("no consumer went back, as workload.replay wants it",)
 

@@ -43,8 +43,9 @@ class Client:
 
 
 def test_clients_take_seats_in_turn() -> None:
-    first, second = Host("n2"), Host("n3")
-    seats = Seats([first, second])  # type: ignore[list-item]
+    hosts: list[Any] = [Host("n2"), Host("n3")]
+    first, second = hosts
+    seats = Seats(hosts)
 
     assert [seats.next() for _ in range(3)] == [first, second, first]
     assert Seats(()).next() is None

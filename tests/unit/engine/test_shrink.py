@@ -56,8 +56,8 @@ def test_nothing_is_left_out_where_all_is_needed() -> None:
 
 
 def test_a_fault_that_waited_has_the_time_at_which_it_began() -> None:
-    waited = fault(9).entry | {"after": {"fault": "slow", "is": "consequence"}, "within": "30s"}
-    own = fault(20).entry | {"inject": "zombie", "within": "7s"}
+    waited = {**fault(9).entry, "after": {"fault": "slow", "is": "consequence"}, "within": "30s"}
+    own = {**fault(20).entry, "inject": "zombie", "within": "7s"}
     happened = [Happened({k: v for k, v in waited.items() if k != "at"}, 9 * SECOND, 11 * SECOND)]
 
     first, second = candidate(CONTENT, [*happened, Happened(own, 20 * SECOND, 22 * SECOND)])["faults"]

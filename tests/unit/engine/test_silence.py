@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.schema import OK
-from chaoskit.judge.silence import silences
+from chaoskit.judge.timing.silence import silences
+from chaoskit.model.outcome import OK
 
 UNIT = 10_000_000
 """Ten milliseconds, ns."""

@@ -12,7 +12,7 @@ from samples import plan
 
 from chaoskit.base.errors import RunFailed, RunInterrupted
 from chaoskit.contract.event import Event
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.run import site as site_module
 from chaoskit.run.site import Site
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.schema import OK
+from chaoskit.model.outcome import OK
 
 END_MS = 40_000
 
@@ -47,7 +47,7 @@ def test_what_is_slow_here_and_there_was_not_made_by_one_stretch(tmp_path: Path)
 
 @pytest.mark.parametrize(("second_ms", "told"), [(9_000, True), (30_000, False)])
 def test_two_gaps_are_one_stretch_only_if_they_are_near(second_ms: int, told: bool, tmp_path: Path) -> None:
-    sends = [
+    sends: list[Sent] = [
         (0, at, at + (900 if at in range(7_000, 7_200) or at in range(second_ms, second_ms + 200) else 2), OK)
         for at in range(0, END_MS, 10)
     ]

@@ -10,7 +10,7 @@ import pytest
 from samples import content
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.progress import Progress
 from chaoskit.run.stopping import Stopping
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.stopping import StopWhen

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.guarantee import FOREVER
+from chaoskit.contract.checkers.anomaly import About, Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.guarantees.guarantee import FOREVER
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.judge.explaining.cases import Cases
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from samples import verdict
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
-from chaoskit.judge.verdict import Found
+from chaoskit.judge.verdict.verdict import Found
+from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.report.comparison_table import COLUMNS, comparison_rows
 from chaoskit.report.summary import describe_example, summary
 

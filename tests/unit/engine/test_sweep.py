@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.main import cli
-from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.judge.verdict.verdict import Found, Verdict
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.scenario.files import find_sweep
 from chaoskit.scenario.model import merge

@@ -13,8 +13,8 @@ import pytest
 from samples import plan
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.installation import Revival
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.contract.systems.installation import Revival
+from chaoskit.model.progress import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes
@@ -80,7 +80,8 @@ def test_a_load_whose_client_died_ends_then() -> None:
 @pytest.mark.parametrize(("before", "during", "stopped"), [(False, False, 0), (False, True, 1), (True, False, 0)])
 def test_a_final_read_that_is_interrupted_ends_with_what_was_read(before: bool, during: bool, stopped: int) -> None:
     """One that was interrupted before, during the load, still is made."""
-    trial, looks, stops = _trial(), iter(range(3)), []
+    trial, looks = _trial(), iter(range(3))
+    stops: list[object] = []
     if before:
         trial._interrupted.set()
 

@@ -14,13 +14,13 @@ from samples import plan
 from stage import Stage
 
 from chaoskit.contract.event import FaultDropped
-from chaoskit.contract.host import HostError, Result
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.hosts.host import HostError, Result
 from chaoskit.contract.power import P, PowerMissing
+from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.compacting.placements import Standing
-from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.recording.recorder import Progress
+from chaoskit.model.place import Place
+from chaoskit.model.progress import Progress
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -184,15 +184,15 @@ def test_when_a_host_is_back_in_sync_with_all_of_its_partitions() -> None:
 @pytest.mark.parametrize(
     ("when", "progress", "told"),
     [
-        ({"acked": 10}, {"acked": 12}, "12 sends were acknowledged"),
-        ({"lag": 5}, {"acked": 12, "received": 7}, "5 acknowledged messages were not received yet"),
+        ({"acked": 10}, Progress(acked=12), "12 sends were acknowledged"),
+        ({"lag": 5}, Progress(acked=12, received=7), "5 acknowledged messages were not received yet"),
     ],
 )
-def test_when_the_load_has_come_so_far(when: dict[str, int], progress: dict[str, int], told: str) -> None:
+def test_when_the_load_has_come_so_far(when: dict[str, int], progress: Progress, told: str) -> None:
     load = Load()
     waiting = Waiting(load, _triggered(when=when))
     assert waiting.still()
-    load.progress = Progress(**progress)
+    load.progress = progress
 
     assert waiting.end() == told
 
@@ -242,17 +242,17 @@ def test_after_another_fault_has_come_so_far(reached: str, attribute: str) -> No
 @pytest.mark.parametrize(
     ("progress", "told"),
     [
-        ({"acked": 5, "failed": 3}, "slow had a consequence: 3 sends were not acknowledged"),
-        ({"acked": 5}, "slow had a consequence: no send was acknowledged for a second"),
+        (Progress(acked=5, failed=3), "slow had a consequence: 3 sends were not acknowledged"),
+        (Progress(acked=5), "slow had a consequence: no send was acknowledged for a second"),
     ],
 )
-def test_after_another_fault_has_had_a_consequence_for_clients(progress: dict[str, int], told: str) -> None:
+def test_after_another_fault_has_had_a_consequence_for_clients(progress: Progress, told: str) -> None:
     load = Load()
     waiting = Waiting(load, _triggered(after={"fault": "slow", "is": "consequence"}))
     load.progress = Progress(acked=5)
     waiting.triggers.began(*_slow())
     assert waiting.still()
-    load.progress = Progress(**progress)
+    load.progress = progress
     waiting.now_ns += 2 * 10**9
 
     assert waiting.end() == told

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from recorded import Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.schema import INFO, OK
-from chaoskit.judge.metrics import not_made
-from chaoskit.judge.timing import FaultTimes
+from chaoskit.judge.timing.metrics import not_made
+from chaoskit.judge.timing.timing import FaultTimes
+from chaoskit.model.outcome import INFO, OK
 
 END_MS = 20_000
 EVERY_MS = 10

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from samples import verdict
 
-from chaoskit.contract.guarantee import Allowance
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Found, allow, decide, derive
+from chaoskit.contract.guarantees.guarantee import Allowance
+from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID, Found, allow, decide, derive
 
 LOST = {"lost": Found(3, False, "acks=all")}
 ALLOWED = {"lost": Found(3, True, "acks=1")}

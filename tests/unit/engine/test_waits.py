@@ -36,7 +36,8 @@ def _slowly(sends: list[Send]) -> list[tuple[int, int]]:
     send is given up; another one begins at once if a send is open then."""
     acks = {done for _, done, acked in sends if acked}
     until = max((done for _, done, acked in sends if not acked), default=0)
-    begin, found = None, []
+    begin: int | None = None
+    found: list[tuple[int, int]] = []
     for instant in range(_END):
         if instant in acks:
             found += [(begin, instant)] if begin is not None and begin < instant else []

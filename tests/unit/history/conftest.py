@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.datamodel import LEDGER, LOG
+from chaoskit.contract.workloads.datamodel import LEDGER, LOG
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 

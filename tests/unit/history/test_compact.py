@@ -13,9 +13,11 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history.compacting import compact as compaction
 from chaoskit.history.compacting import dataset, gather
 from chaoskit.history.compacting.compact import Compacted, compact, drop_wal
-from chaoskit.history.format.schema import KINDS, SENDING
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.history.recording.wal import NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.operation import SENDING
 
 
 def _write(run: Path, client: str, process: int, rows: dict[int, int]) -> None:

@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD, RECORD_BYTES
-from chaoskit.history.format.schema import KINDS
+from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recover import recover
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.observations.row import KINDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -198,7 +199,8 @@ def test_a_record_that_no_client_can_have_written(
         log.invoke(log.name("poll"), 1)
     path = run / "wal" / "p-0.wal"
     content = bytearray(path.read_bytes())
-    at = HEADER_BYTES + record * RECORD_BYTES + (RECORD.fields or {})[field][1]
+    assert RECORD.fields is not None
+    at = HEADER_BYTES + record * RECORD_BYTES + RECORD.fields[field][1]
     size = RECORD[field].itemsize
     content[at : at + size] = value.to_bytes(size, "little", signed=value < 0)
     path.write_bytes(content)

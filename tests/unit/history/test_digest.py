@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.digesting.digest import DUPLICATE, REORDERED, SERIES, Digest, Portion, digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.record import COMPLETE, RECEIVED, RECORD, SEND, Records
-from chaoskit.history.format.schema import FAIL, INFO, OK, PRODUCER_SHIFT
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 
 MS, SECOND = 1_000_000, 1_000_000_000
 ROUTES = Routes(3)
@@ -68,7 +68,7 @@ def test_messages_of_a_route_are_consecutive() -> None:
 
 
 @given(st.sets(st.integers(1, 11)), st.lists(st.sampled_from([OK, FAIL, INFO, None]), min_size=4, max_size=4))
-def test_sends_are_the_same_in_any_segments(cuts: set[int], outcomes: list[int | None]) -> None:
+def test_sends_are_the_same_in_any_segments(cuts: set[int], outcomes: list[Outcome | None]) -> None:
     records = [
         each
         for op, outcome in enumerate(outcomes)

@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.digesting.live import begin, digests, portions, require_history, take
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
-from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.digested import Digested
-from chaoskit.judge.timing import Load, Timing
+from chaoskit.judge.digested.messages import Digested
+from chaoskit.judge.timing.timing import Load, Timing
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OK
 
 MS, SECOND = 1_000_000, 1_000_000_000
 PLACES = [("log-0", 0), ("log-0", 1)]
@@ -100,7 +102,7 @@ def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path)
     finish(run)
 
     history = History.open(run)
-    audits = {place: history.audit(*place) for place in PLACES}
+    audits = {place: audit for place in PLACES if (audit := history.audit(*place)) is not None}
     digested = Digested(run, PLACES)
     told = digested.told(audits)
     incomplete = digested.told({place: replace(audit, complete=False) for place, audit in audits.items()})

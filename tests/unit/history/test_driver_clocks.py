@@ -11,10 +11,10 @@ from chaoskit.base.errors import RunFailed
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.compacting.drivers import Comparison, DriverLog, apart_ns
 from chaoskit.history.format.origin import read_origin
-from chaoskit.history.format.payload import CORRUPT, OK
-from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.payload import CORRUPT, OK
 
 _MS = 1_000_000
 _SECOND = 1000 * _MS

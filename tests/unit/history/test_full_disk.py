@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import INFO, OK
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.names import read_names
 from chaoskit.history.recording.wal import HistoryFull, WalWriter
+from chaoskit.model.outcome import INFO, OK
 
 SEGMENT_BYTES = 64 << 10
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.history.reading.reader import History
 from chaoskit.interop.jepsen import lines
 from chaoskit.interop.jepsen.edn import read_all
 from chaoskit.interop.jepsen.exporting import export_edn
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.interop.jepsen.lanes import lanes
-from chaoskit.judge.checking import find
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.findings.checking import find
+from chaoskit.judge.subject.subject import read_subject
+from chaoskit.model.message import PRODUCER_SHIFT
 
 
 def edn(*calls: tuple[Any, ...]) -> str:

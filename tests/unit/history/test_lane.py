@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaoskit.history.format import payload
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording import hot, lane, wal
 from chaoskit.history.recording.recover import recover
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model import payload
 
 _RUN = 2**63 + 5
 _LANES = sorted({lane.Lane, hot.Lane}, key=lambda each: each.__module__)
@@ -69,7 +69,12 @@ class _Told:
 
 def _lane(kind: Any, log: WalWriter, late: Any, keys: list[bytes] | None = None) -> Any:
     names = [] if keys is None else keys
-    return kind(log, _RUN, late, log.name, lambda key: names.append(key) or log.name(key.decode()))
+
+    def named(key: bytes) -> int:
+        names.append(key)
+        return log.name(key.decode())
+
+    return kind(log, _RUN, late, log.name, named)
 
 
 def _written(folder: Path) -> list[tuple[Any, ...]]:
@@ -152,7 +157,8 @@ def test_deliveries_are_recorded_alike(
 ) -> None:
     told = []
     for kind in _LANES:
-        folder, keys = tmp_path_factory.mktemp("wal"), []
+        folder = tmp_path_factory.mktemp("wal")
+        keys: list[bytes] = []
         deliveries = []
         for number, (content, key, again) in enumerate(contents):
             changed = content
@@ -208,7 +214,7 @@ def test_a_lane_without_a_log_is_an_error() -> None:
     made = hot.Lane.__new__(hot.Lane)
 
     with pytest.raises((ValueError, AttributeError)):
-        made.burst(lambda *_: True, None, (("a", 1, 0, 0, None),), b"", 0, 0, 1, 0, 0, 0.0)
+        made.burst(lambda *_: True, lambda: False, (("a", 1, 0, 0, None),), b"", 0, 0, 1, 0, 0, 0.0)
     with pytest.raises((ValueError, AttributeError)):
         made.deliveries(0, [("t", 0, None, b"", 0, None)], 1)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.history.format import payload
-from chaoskit.history.format.occurrences import search, search_slowly
+from chaoskit.model import payload
+from chaoskit.model.occurrences import search, search_slowly
 
 RUN = 77
 SIZE = 64
@@ -38,12 +40,13 @@ def test_in_c_and_in_python_the_same_is_found(content: bytes, start: int, length
 
 
 @pytest.mark.parametrize("find", [search, search_slowly])
-def test_payloads_that_overlap_a_range_are_found(find: type[search]) -> None:
+def test_payloads_that_overlap_a_range_are_found(find: Callable[[bytes, int, int, int, int], bytes]) -> None:
     content = b"x" + built(5) + built(6) + b"y"
     first, second = 1, 1 + SIZE
 
     def values(start: int, end: int) -> list[int]:
-        return np.frombuffer(find(content, start, end, RUN, SIZE), np.int64).tolist()
+        found: list[int] = np.frombuffer(find(content, start, end, RUN, SIZE), np.int64).tolist()
+        return found
 
     assert values(0, len(content)) == [5, 6]
     assert values(second - 1, second) == [5]

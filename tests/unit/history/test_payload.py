@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.history.format.payload import CORRUPT, FOREIGN, NO_VALUE, OK, SIZE_MIN, Writer, read
-from chaoskit.history.format.schema import PAYLOADS
+from chaoskit.model.message import PAYLOADS
+from chaoskit.model.payload import CORRUPT, FOREIGN, NO_VALUE, OK, SIZE_MIN, Writer, read
 
 TIMES = st.integers(0, 2**63 - 1)
 NOTHING = (CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE)

@@ -10,9 +10,9 @@ import pytest
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.power import P, held
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, Standing, compact_placements
+from chaoskit.model.place import Place
 from chaoskit.run.survey import Survey
 
 P0, P1 = ("log-0", 0), ("log-0", 1)
@@ -79,7 +79,7 @@ def test_holders_are_those_of_any_time_in_an_interval(
     log.close()
     placements = _placements(folder)
 
-    assert placements.holders(("log-0", 0), start, end) == holders
+    assert placements.holders(("log-0", 0), start, end) == frozenset(holders)
     assert placements.holders(("log-7", 0), start, end) is None
 
 
@@ -91,7 +91,7 @@ def test_a_torn_line_and_a_run_that_recorded_nothing(folder: Path) -> None:
     with (folder / "wal" / "placements.jsonl").open("ab") as file:
         file.write(b'{"at_ns": 20, "to')
 
-    assert _placements(folder).holders(("log-0", 0), 0, 100) == {"n1", "n2"}
+    assert _placements(folder).holders(("log-0", 0), 0, 100) == frozenset({"n1", "n2"})
 
 
 def test_who_took_part_in_writes_is_recorded_whenever_it_changed(folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_who_took_part_in_writes_is_recorded_whenever_it_changed(folder: Path) -
     placements = _placements(folder)
     assert placements.standings(P0) == stood
     assert placements.standings(P1) == []
-    assert placements.holders(P0, 0, None) == {"n1", "n2"}
+    assert placements.holders(P0, 0, None) == frozenset({"n1", "n2"})
 
 
 def test_nobody_told_who_took_part_in_writes(folder: Path) -> None:

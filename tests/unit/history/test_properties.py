@@ -12,14 +12,16 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import NO_DELIVERY, WalWriter
+from chaoskit.model.message import NO_POSITION, PAYLOADS
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OUTCOMES
 
 CLIENTS = 3
 int64 = st.integers(-(1 << 63) + 1, (1 << 63) - 1)
@@ -157,6 +159,7 @@ def _assert_same(model: Model, history: History) -> None:
         observed = [row for row in told if (row["topic"], row["partition"]) == place]
         assert read_observations(partition).to_pylist() == observed
         assert partition.rows == len(expected) + len(observed)
-        for group in partition.messages.row_groups if partition.messages else ():
-            table = pq.ParquetFile(partition.messages.file).read_row_group(group)
+        stored = [(piece.file, group) for piece in (partition.messages,) if piece for group in piece.row_groups]
+        for file, group in stored:
+            table = pq.ParquetFile(file).read_row_group(group)
             assert {place} == set(zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True))

@@ -12,9 +12,9 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.schema import FAULTS, MESSAGES, OPERATIONS
 from chaoskit.history.reading.reader import History, read_messages
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.tables import FAULTS, MESSAGES, OPERATIONS
 
 
 @pytest.fixture

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.payload import Writer
-from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.history.recording.recorder import Delivery, Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.group import Committed
+from chaoskit.model.observations.row import KINDS, Row
+from chaoskit.model.outcome import FAIL, INFO, OK
+from chaoskit.model.payload import Writer
 
 
 @pytest.mark.parametrize("namespace", ["", "t1-"])
@@ -24,7 +29,7 @@ def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: st
     write_origin(tmp_path / "wal")
     write_topics(tmp_path / "wal", {"log-0": LOG.name})
     with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
-        recorder = Recorder(wal, run_id=7, namespace=namespace)
+        recorder = WalRecorder(wal, run_id=7, namespace=namespace)
         topic = recorder.in_system("log-0")
         assert topic == f"{namespace}log-0"
         recorder.completed(recorder.send(recorder.topic_id(topic), 0, 0, 5, 1, 1), OK, None, 9)
@@ -32,7 +37,7 @@ def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: st
         recorder.received(poll, [Delivery(topic, 0, b"k", Writer(7, 100).build(5, 1, 1), 9, None)])
         recorder.complete(poll)
         commit = recorder.invoke("commit")
-        recorder.observed(commit, "committed", topic, 0, name=recorder.in_system("group"), value=1, position=10)
+        recorder.observe(commit, topic, 0, Committed(recorder.in_system("group"), 1, 10))
         recorder.complete(commit)
         recorder.audited(topic, 0, Bounds(0, 10, complete=True))
     compact(tmp_path)
@@ -46,16 +51,28 @@ def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: st
     assert history.audit("log-0", 0) == Bounds(0, 10, complete=True)
 
 
+@dataclass(frozen=True)
+class _Own:
+    """An observation of a plug-in's own kind."""
+
+    kind: str
+    position: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(self.kind, name="group", position=self.position)
+
+
 def test_an_observation_may_be_of_a_kind_of_a_plug_in(tmp_path: Path) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
     write_topics(tmp_path / "wal", {"log-0": LOG.name})
     told = ["liked", "committed", "shared", "liked"]
     with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
-        recorder = Recorder(wal, run_id=7)
+        recorder = WalRecorder(wal, run_id=7)
         for position, kind in enumerate(told):
             op = recorder.invoke("look")
-            recorder.observed(op, kind, "log-0", 0, name="group", position=position)
+            recorder.observe(op, "log-0", 0, _Own(kind, position))
             recorder.complete(op)
     compact(tmp_path)
 
@@ -68,7 +85,7 @@ def test_an_observation_may_be_of_a_kind_of_a_plug_in(tmp_path: Path) -> None:
 
 def test_progress_counts_what_became_of_each_send(tmp_path: Path) -> None:
     with WalWriter(tmp_path, "producer-0", 0) as wal:
-        recorder = Recorder(wal, run_id=7)
+        recorder = WalRecorder(wal, run_id=7)
         for outcome in (OK, OK, OK, FAIL, INFO, INFO):
             recorder.completed(recorder.send(recorder.topic_id("log-0"), 0, 0, 1, 1, 1), outcome, None, None)
         unanswered = recorder.send(recorder.topic_id("log-0"), 0, 0, 1, 1, 1)

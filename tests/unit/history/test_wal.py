@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.audits import Bounds, Drained
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.format.schema import FAIL, INFO, OK, OPERATIONS
 from chaoskit.history.reading.reader import History
-from chaoskit.history.recording.wal import NO_POSITION, NO_TIME, WalWriter
+from chaoskit.history.recording.wal import NO_TIME, WalWriter
+from chaoskit.model.audit import Bounds, Drained
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import FAIL, INFO, OK
+from chaoskit.model.tables import OPERATIONS
 
 
 def test_every_column_comes_back(run: Path) -> None:

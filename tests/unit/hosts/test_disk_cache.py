@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.disk import SECTOR, CutMode, DiskSettings, OnCut
+from chaoskit.contract.hosts.disk import SECTOR, CutMode, DiskSettings, OnCut
 from clusters.hosts.disk.cache import WriteCache
 from clusters.hosts.disk.crash import count_operations, crash_state, make_crash_image, operation_at, read_operations
 from clusters.hosts.disk.device import Device
@@ -45,7 +45,8 @@ def test_reads_see_the_newest_data_and_the_image_only_what_was_flushed(
     path = image_in(tmp_path_factory.mktemp("cache"))
     descriptor = os.open(path, os.O_RDWR)
     cache = WriteCache(descriptor)
-    newest, persistent, waiting = bytearray(SIZE), bytearray(SIZE), []
+    newest, persistent = bytearray(SIZE), bytearray(SIZE)
+    waiting: list[tuple[int, bytes]] = []
     for step in steps:
         if step == "flush":
             cache.flush()
@@ -182,10 +183,11 @@ def test_equal_states_are_equal_disks(tmp_path_factory: Any, steps: Any, mode: C
             log.write(*content_of(step))
     images: dict[str, bytes] = {}
     for after in range(len(steps) + 1):
-        given = {"after": after, "on_cut": OnCut(mode=mode), "seed": seed}
-        make_crash_image(base, folder / "log", folder / "made", **given)
+        on_cut = OnCut(mode=mode)
+        make_crash_image(base, folder / "log", folder / "made", after=after, on_cut=on_cut, seed=seed)
         image = (folder / "made").read_bytes()
-        assert images.setdefault(crash_state(folder / "log", **given), image) == image
+        state = crash_state(folder / "log", after=after, on_cut=on_cut, seed=seed)
+        assert images.setdefault(state, image) == image
 
 
 @pytest.mark.parametrize(("block", "found"), [(b"\x0c\0\x01\x02.\0\0\0", [2]), (b"\x0c\0\x01\x02..\0\0", [])])
@@ -247,8 +249,8 @@ def test_a_lying_flush_keeps_nothing_and_the_next_honest_one_everything(tmp_path
         (DiskSettings(read_errors=1), ["read"]),
         (DiskSettings(write_errors=1), ["write"]),
         (DiskSettings(flush_errors=1), ["flush"]),
-        (DiskSettings(bad_sectors=[[7, 9]]), ["read", "write"]),
-        (DiskSettings(bad_sectors=[[1, 6], [16, 99]]), []),
+        (DiskSettings(bad_sectors=((7, 9),)), ["read", "write"]),
+        (DiskSettings(bad_sectors=((1, 6), (16, 99))), []),
     ],
 )
 def test_errors_hit_what_they_are_set_for(tmp_path: Path, settings: DiskSettings, fails: list[str]) -> None:
@@ -290,7 +292,7 @@ def test_a_full_cache_reaches_the_image_oldest_first(tmp_path: Path) -> None:
             await device.write(sector * SECTOR, b"x" * SECTOR)
         return device.counters()["unflushed_sectors"]
 
-    waiting = drive(path, DiskSettings(cache="4KiB"), script)
+    waiting = drive(path, DiskSettings.model_validate({"cache": "4KiB"}), script)
 
     assert waiting == 4
     assert path.read_bytes().count(b"x") == 5 * SECTOR

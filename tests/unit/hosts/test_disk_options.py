@@ -10,16 +10,21 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
-from chaoskit.contract.disk import ProgrammableDisk
+from chaoskit.contract.hosts.disk import ProgrammableDisk
 from clusters.hosts.disk import options as disk_options
 from clusters.hosts.disk.options import check_disk
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 
+def _options(**given: Any) -> LocalOptions:
+    """Options as they are written in YAML."""
+    return LocalOptions.model_validate(given)
+
+
 def test_a_plain_disk_refuses_what_only_a_programmable_one_can() -> None:
     with pytest.raises(ValueError, match="flush, record: requires a programmable disk"):
-        LocalOptions(flush="2ms", record=True)
-    assert LocalOptions(kind="programmable", flush="2ms").settings().flush == 2_000_000
+        _options(flush="2ms", record=True)
+    assert _options(kind="programmable", flush="2ms").settings().flush == 2_000_000
 
 
 @pytest.mark.parametrize(
@@ -48,7 +53,7 @@ def test_only_hosts_with_a_programmable_disk_say_so() -> None:
 
 
 def test_further_disks_are_like_the_first_where_they_do_not_say_otherwise() -> None:
-    options = LocalOptions(
+    options = _options(
         kind="programmable", flush="2ms", disks={"journal": "1GiB", "ledgers": {"size": "2GiB", "kind": "plain"}}
     )
     each = options.each()
@@ -58,7 +63,7 @@ def test_further_disks_are_like_the_first_where_they_do_not_say_otherwise() -> N
     assert (each["ledgers"].kind, each["ledgers"].size) == ("plain", 2 * 2**30)
     assert LocalOptions.model_validate(options.model_dump(mode="json")).each() == each
     assert "disks" not in LocalOptions().model_dump()
-    assert LocalOptions(disks={"journal": "1GiB"}).each()["journal"].kind == "plain", "also after another was shown"
+    assert _options(disks={"journal": "1GiB"}).each()["journal"].kind == "plain", "also after another was shown"
 
 
 @pytest.mark.parametrize(
@@ -80,4 +85,4 @@ def test_further_disks_that_cannot_be_are_refused(given: dict[str, Any], words: 
 def test_images_are_paths(tmp_path: Path) -> None:
     (tmp_path / "image").touch()
 
-    check_disk(LocalOptions(images={"n1": str(tmp_path / "image")}), 1)
+    check_disk(_options(images={"n1": str(tmp_path / "image")}), 1)

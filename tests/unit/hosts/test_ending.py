@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.host import HostError, Result
-from chaoskit.contract.recorded_disk import NEVER
+from chaoskit.contract.hosts.host import HostError, Result
+from chaoskit.contract.hosts.recorded_disk import NEVER
 from clusters.hosts.disk.ending import end_recording, ended_ns, read_end
 from clusters.hosts.disk.layout import LOG
 

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.attach import on_hosts
-from chaoskit.contract.node import Node
+from chaoskit.contract.systems.attach import on_hosts
+from chaoskit.contract.systems.node import Node
 from chaoskit.scenario.files import find
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.plan import Plan, read_plan

@@ -15,7 +15,7 @@ import paramiko
 import pytest
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import HostError
+from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.remote.inventory import Reach
 from clusters.hosts.remote.machine import RemoteMachine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.recorded_disk import NEVER, Stored
-from chaoskit.history.format import payload
+from chaoskit.contract.hosts.recorded_disk import NEVER, Stored
+from chaoskit.model import payload
 from clusters.hosts.disk import finds
-from clusters.hosts.disk import stored as module
 from clusters.hosts.disk.layout import BASE, END, LOG
 from clusters.hosts.disk.oplog import Kind, OperationLog, opened
 from clusters.hosts.disk.stored import stored
@@ -235,7 +235,7 @@ def test_a_damaged_recording_is_refused(tmp_path: Path) -> None:
 
 def test_a_disk_is_not_rebuilt_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record(tmp_path, [(1000, built(1))])
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: type("", (), {"free": 10}))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("", (), {"free": 10}))
 
     with pytest.raises(BadInput, match="set TMPDIR"):
         stored(tmp_path, RUN, SIZE)

@@ -66,7 +66,12 @@ def test_a_cached_jar_that_changed_is_refused(cached: Path) -> None:
 def test_a_jar_is_read_once_until_it_changes(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
     digest = maven._digest
-    monkeypatch.setattr(maven, "_digest", lambda path: read.append(path.name) or digest(path))
+
+    def counted(path: Path) -> str:
+        read.append(path.name)
+        return digest(path)
+
+    monkeypatch.setattr(maven, "_digest", counted)
     fetch("4.1.1")
     fetch("4.1.1")
 

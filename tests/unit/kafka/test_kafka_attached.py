@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.node import Node
-from clusters.kafka import attached
+from chaoskit.contract.systems.node import Node
+from clusters.kafka.deploy import attached
 from clusters.kafka.settings import KafkaOptions
 
 LEVELS = {"eligible.leader.replicas.version": 1, "transaction.version": 2, "metadata.version": 20}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.history.format.schema import FAIL, INFO
-from clusters.kafka.client import KafkaClients
-from clusters.kafka.client_settings import PRODUCER_DEFAULTS, resolve_producer
+from chaoskit.model.outcome import FAIL, INFO
+from clusters.kafka.clients.clients import KafkaClients
+from clusters.kafka.clients.producer import NEVER_SENT, KafkaProducer, classify
+from clusters.kafka.clients.settings import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
-from clusters.kafka.producer import NEVER_SENT, KafkaProducer, classify
 from clusters.kafka.system import System
 
 DOUBTFUL = [
@@ -147,7 +147,7 @@ class FailingProducer:
 
 
 def test_a_producer_that_failed_for_good_is_replaced_and_leaves_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusters.kafka.producer.Producer", FailingProducer)
+    monkeypatch.setattr("clusters.kafka.clients.producer.Producer", FailingProducer)
     completed: list[tuple[Any, ...]] = []
     producer = KafkaProducer({}, lambda *what: completed.append(what))
     producer.send("log-0", 0, None, b"x", 7)

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from clusters.kafka.nodes import cluster_id
+from clusters.kafka.deploy.nodes import cluster_id
 
 
 def test_a_cluster_id_never_looks_like_an_option(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
-from chaoskit.contract.datamodel import LOG, PUBSUB, DataModel
-from chaoskit.contract.guarantee import Allowance, Declared, Effect
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.guarantees.guarantee import Allowance, Declared, Effect
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, DataModel
+from chaoskit.contract.workloads.topic import Topic
 from clusters.kafka.settings import KafkaOptions
 
 CUT_OFF = effect("partition", "n1")

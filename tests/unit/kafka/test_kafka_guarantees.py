@@ -10,14 +10,14 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.guarantee import Allowance, Declared, Effect
+from chaoskit.contract.guarantees.guarantee import Allowance, Declared, Effect
 from chaoskit.contract.installed import anomalies
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Resends, Transactions
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Resends, Transactions
 from checkers.subscription.subscriptions import SubscriptionChecker
-from clusters.kafka.given_up import GIVEN_UP
-from clusters.kafka.late_ends import LATE_END
+from clusters.kafka.guarantees.given_up import GIVEN_UP
+from clusters.kafka.guarantees.late_ends import LATE_END
 from clusters.kafka.settings import KafkaOptions
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Group
-from clusters.kafka.client_settings import CONSUMER_DEFAULTS
-from clusters.kafka.consumer import KafkaConsumer
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.traits import Group
+from clusters.kafka.clients.consumer import KafkaConsumer
+from clusters.kafka.clients.membership import resolve_consumer
+from clusters.kafka.clients.refusals import check_clients
+from clusters.kafka.clients.settings import CONSUMER_DEFAULTS
 from clusters.kafka.java.settings import consumer_settings
-from clusters.kafka.membership import resolve_consumer
-from clusters.kafka.refusals import check_clients
 from clusters.kafka.settings import KafkaOptions
 
 NEW = {"group.protocol": "consumer"}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.operating import Migration
-from chaoskit.contract.service import ServiceError
-from clusters.kafka import migration
+from chaoskit.contract.hosts.host import ServiceState
+from chaoskit.contract.systems.operating import Migration
+from chaoskit.contract.systems.service import ServiceError
 from clusters.kafka.metadata import can_migrate
-from clusters.kafka.migration import Migrator
+from clusters.kafka.operate import migration
+from clusters.kafka.operate.migration import Migrator
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.system import System
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from clusters.kafka.probe import PartitionState, answers, features, partition_states
+from clusters.kafka.deploy.probe import PartitionState, answers, features, partition_states
 
 ADDRESS = "127.0.0.1"
 Conversation = Callable[[socket.socket], None]

@@ -11,12 +11,12 @@ from guaranteed import effect
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import HOUR, MINUTE
-from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
+from chaoskit.contract.guarantees.mechanism import Limit, Measure, Mechanism
 from chaoskit.contract.installed import nemesis, system
-from chaoskit.contract.mechanism import Limit, Measure, Mechanism
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced
-from clusters.kafka.retention import RETENTION_RULES, deletes
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Paced
+from clusters.kafka.guarantees.retention import RETENTION_RULES, deletes
 from clusters.kafka.settings import KafkaOptions
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from clusters.kafka.consumer import KafkaConsumer
+from clusters.kafka.clients.consumer import KafkaConsumer
 
 PLACE = ("log-0", 0)
 
@@ -32,7 +32,7 @@ class Library:
 
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> KafkaConsumer:
-    monkeypatch.setattr("clusters.kafka.consumer.Consumer", Library)
+    monkeypatch.setattr("clusters.kafka.clients.consumer.Consumer", Library)
     return KafkaConsumer({"group.id": "g"})
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.topic import Topic
 from clusters.kafka.settings import KafkaOptions, broker_count, server_properties
 from clusters.kafka.system import System
 

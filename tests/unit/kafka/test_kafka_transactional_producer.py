@@ -9,17 +9,16 @@ from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Transactions
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
-from clusters.kafka.client import KafkaClients
-from clusters.kafka.client_settings import transactional_settings
+from chaoskit.contract.clients.client import ProducerFenced
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Transactions
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from clusters.kafka.clients.clients import KafkaClients
+from clusters.kafka.clients.settings import transactional_settings
+from clusters.kafka.clients.transactions import KafkaTransactionalProducer
 from clusters.kafka.connection import NAMESPACE
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.transactions import KafkaTransactionalProducer
 
 
 class ScriptedProducer:
@@ -64,7 +63,7 @@ ODD = _error(KafkaError._FAIL)
 
 @pytest.fixture
 def producer(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("clusters.kafka.producer.Producer", ScriptedProducer)
+    monkeypatch.setattr("clusters.kafka.clients.producer.Producer", ScriptedProducer)
     return KafkaTransactionalProducer({}, lambda *_: None)
 
 
@@ -123,7 +122,7 @@ def test_a_transactional_producer_that_fails_while_it_polls_is_not_replaced(prod
 
 def test_a_plain_producer_leaves_the_transactional_id_out(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr("clusters.kafka.producer.Producer", given.append)
+    monkeypatch.setattr("clusters.kafka.clients.producer.Producer", given.append)
     clients = KafkaClients({NAMESPACE: ""})
 
     clients.producer({"transactional.id": "mine"}, lambda *_: None)

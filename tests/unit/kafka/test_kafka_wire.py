@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.kafka.settings import WIRE
 from clusters.kafka.wire import ERRORS, MESSAGES, REFUSABLE, KafkaDecoder

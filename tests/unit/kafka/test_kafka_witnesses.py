@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.kafka.witnesses import Witnesses, majority
+from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.deploy.witnesses import Witnesses, majority
 
 _PLACE = ("t", 0)
 

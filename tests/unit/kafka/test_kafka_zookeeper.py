@@ -13,17 +13,19 @@ from guaranteed import effect, table
 from kazoo.exceptions import NoNodeError
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.disk import DATA
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceState
-from chaoskit.contract.operating import Upgrade
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.disk import DATA
+from chaoskit.contract.hosts.host import Result, ServiceState
+from chaoskit.contract.systems.operating import Upgrade
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
-from clusters.kafka import artifacts, ensemble
-from clusters.kafka.ensemble import Ensemble
-from clusters.kafka.nodes import Nodes
+from clusters.common import maven
+from clusters.kafka import artifacts
+from clusters.kafka.deploy import ensemble
+from clusters.kafka.deploy.ensemble import Ensemble
+from clusters.kafka.deploy.nodes import Nodes
 from clusters.kafka.settings import KafkaOptions, broker_count, nodes, server_properties, zookeepers
 from clusters.kafka.system import System
 from clusters.zookeeper import probe
@@ -171,7 +173,12 @@ def test_releases_are_upgraded_in_kraft_mode_only() -> None:
 
 def test_the_oldest_release_gets_a_client_of_zookeeper_that_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(artifacts.maven, "fetch", lambda release: asked.append(release) or Path())
+
+    def fetched(release: Any) -> Path:
+        asked.append(release)
+        return Path()
+
+    monkeypatch.setattr(maven, "fetch", fetched)
     for version in ("2.3.0", "2.4.1", "3.9.1"):
         artifacts.fetch(version)
 
@@ -323,7 +330,12 @@ def test_a_host_apart_gets_the_files_of_zookeeper_only(monkeypatch: pytest.Monke
 def test_the_metadata_of_a_broker_is_in_the_logs_of_its_zookeeper(monkeypatch: pytest.MonkeyPatch) -> None:
     placed, (host, *_) = _nodes(monkeypatch, "combined", [])
     listed: list[str] = []
-    monkeypatch.setattr(host, "run", lambda argv, **_: listed.extend(argv) or SimpleNamespace(out="", status=0))
+
+    def run(argv: Sequence[str], **_: Any) -> Result:
+        listed.extend(argv)
+        return Result(0, "", "")
+
+    monkeypatch.setattr(host, "run", run)
     placed.files(host, "metadata", "log-0", 0)
 
     assert "/data/zookeeper/version-2/log.*" in listed

@@ -10,18 +10,18 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.mechanism import Limit
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.mechanism import Limit
+from chaoskit.contract.workloads.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.mosquitto.client import own_broker
 from clusters.mosquitto.client_settings import promise, publisher_settings, subscriber_settings
-from clusters.mosquitto.guarantees import RULES
+from clusters.mosquitto.guarantees.rules import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of
-from clusters.mosquitto.settings import MosquittoOptions, in_effect, mosquitto_conf
+from clusters.mosquitto.settings import Bridge, MosquittoOptions, in_effect, mosquitto_conf
 
 SECOND = 10**9
 
@@ -70,7 +70,7 @@ def test_a_broker_listens_on_its_own_address_and_keeps_its_data_on_the_data_disk
 
 
 def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
-    options = MosquittoOptions(bridge={"qos": 2, "config": {"restart_timeout": 1}})
+    options = MosquittoOptions(bridge=Bridge(qos=2, config={"restart_timeout": 1}))
     first = mosquitto_conf(in_effect(options, "10.0.0.1", "/data", "10.0.0.2")).splitlines()
     second = mosquitto_conf(in_effect(options, "10.0.0.2", "/data")).splitlines()
 
@@ -80,7 +80,7 @@ def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
 
 
 def test_a_bridge_that_leads_both_ways_has_clients_on_both_sides() -> None:
-    options = MosquittoOptions(bridge={"direction": "both"})
+    options = MosquittoOptions(bridge=Bridge(direction="both"))
     first = mosquitto_conf(in_effect(options, "10.0.0.1", "/data", "10.0.0.2")).splitlines()
 
     assert "topic # both 1" in first
@@ -92,7 +92,7 @@ def test_a_bridge_that_leads_both_ways_has_clients_on_both_sides() -> None:
 @pytest.mark.parametrize("name", ["connection", "listener", "persistence", "local_cleansession", "notifications"])
 def test_settings_of_a_bridge_that_change_what_it_promises_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"{name} cannot be set here; there are .*restart_timeout"):
-        MosquittoOptions(bridge={"config": {name: "x"}})
+        MosquittoOptions.model_validate({"bridge": {"config": {name: "x"}}})
 
 
 @pytest.mark.parametrize("name", ["listener", "persistence_location", "log_dest", "user", "connection", "include_dir"])
@@ -201,7 +201,7 @@ class _Case:
     producer: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
-    bridge: dict[str, Any] | None = None
+    bridge: Bridge | None = None
 
 
 @pytest.mark.parametrize(
@@ -215,11 +215,11 @@ class _Case:
         _Case("unsaved", CUT, True, {}, {}, {"persistence": False}),
         _Case("unsaved", STOPPED, False),
         _Case("unsaved", CRASHED, False),
-        _Case("qos-0", STOPPED, True, bridge={"qos": 0}),
-        _Case("clean-bridge", STOPPED, True, bridge={"clean_session": True}),
-        _Case("clean-bridge", WRONG_CLOCK, False, bridge={"clean_session": True}),
-        _Case("clean-bridge", CRASHED, False, bridge={"clean_session": True}),
-        _Case("clean-bridge", STOPPED, False, bridge={}),
+        _Case("qos-0", STOPPED, True, bridge=Bridge(qos=0)),
+        _Case("clean-bridge", STOPPED, True, bridge=Bridge(clean_session=True)),
+        _Case("clean-bridge", WRONG_CLOCK, False, bridge=Bridge(clean_session=True)),
+        _Case("clean-bridge", CRASHED, False, bridge=Bridge(clean_session=True)),
+        _Case("clean-bridge", STOPPED, False, bridge=Bridge()),
         _Case("clean-bridge", STOPPED, False),
         _Case("member-ended", CRASHED, True, {}, {"share": "g"}),
         _Case("member-ended", CRASHED, False, {}, {"share": "g"} | LASTS),
@@ -285,13 +285,13 @@ def test_why_messages_were_not_saved(config: dict[str, Any], words: str) -> None
 @pytest.mark.parametrize(
     ("bridge", "applies"),
     [
-        ({"direction": "both", "config": {"try_private": False}}, True),
-        ({"direction": "both"}, False),
-        ({"config": {"try_private": False}}, False),
+        (Bridge(direction="both", config={"try_private": False}), True),
+        (Bridge(direction="both"), False),
+        (Bridge(config={"try_private": False}), False),
         (None, False),
     ],
 )
-def test_a_bridge_that_hides_gets_all_back_without_a_fault(bridge: dict[str, Any] | None, applies: bool) -> None:
+def test_a_bridge_that_hides_gets_all_back_without_a_fault(bridge: Bridge | None, applies: bool) -> None:
     (rule,) = (each for each in RULES if each.id == "mosquitto.echo")
 
     assert bool(guaranteed.applies(rule, Declared(MosquittoOptions(bridge=bridge), 2, 2, (), {}, {}), [])) == applies

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from decoders import joined
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.mosquitto.settings import WIRE
 from clusters.mosquitto.wire import ANSWERS, MESSAGES, MqttDecoder

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.nemesis import NemesisError, Strike
-from chaoskit.contract.node import Node
+from chaoskit.contract.faults.nemesis import NemesisError, Strike
+from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.systems.node import Node
 from nemeses.command import CommandOptions, UserCommand
 
 _NODES = [Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")]
@@ -46,10 +46,10 @@ def test_each_target_has_its_command_and_its_proof(tmp_path: Path) -> None:
     strike, nemesis = _strike(tmp_path), UserCommand()
 
     nemesis.inject(strike)
-    proof = nemesis.verify(strike)
+    proof = nemesis.verify(strike).sentence
     nemesis.heal(strike)
     nemesis.heal(strike)
-    healed = nemesis.verify_healed(strike)
+    healed = nemesis.verify_healed(strike).sentence
 
     assert proof == "verify of n1 succeeded: n1 k1:9092; verify of n2 succeeded: n2 k2:9092"
     assert healed == "verify_undone of n1 succeeded; verify_undone of n2 succeeded"

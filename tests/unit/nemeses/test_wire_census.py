@@ -1,13 +1,11 @@
-"""Messages that taps count, and what the evidence of a census tells."""
+"""Messages that taps count, and the figures of a census."""
 
 from __future__ import annotations
 
-import pytest
-
+from chaoskit.contract.faults.exploring import Exploring
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Counting
-from chaoskit.contract.wire import Header
-from nemeses.wire import census
+from chaoskit.contract.systems.wire import Header
+from nemeses.wire.aims import figures_of
 from nemeses.wire.rules import ANY, COUNT, REQUEST, RESPONSE, Rule, Rules
 
 COUNTS = {"n1": {"request Fetch": 20, "response Fetch": 19, "request basic.ack": 3}, "n2": {}}
@@ -47,16 +45,11 @@ def test_a_census_does_not_keep_other_rules_from_their_messages() -> None:
     assert (hit.matching.name, hit.matching.rule) == ("drops", Rule("Fetch", REQUEST, "drop"))
 
 
-def test_what_was_counted_is_read_from_the_evidence() -> None:
-    evidence = f"so far n1 passed request Fetch 2; {census.words(COUNTS)}; the rule has ended, and nothing is held back"
-    counting = nemesis("wire")
-    assert isinstance(counting, Counting)
+def test_figures_tell_what_was_counted() -> None:
+    exploring = nemesis("wire")
+    assert isinstance(exploring, Exploring)
 
-    assert counting.counted(evidence) == {
+    assert exploring.passed({host: figures_of(tally) for host, tally in COUNTS.items()}) == {
         ("n1", "request", "Fetch"): 20, ("n1", "response", "Fetch"): 19, ("n1", "request", "basic.ack"): 3,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("evidence", ["", "no effect: nothing was done", "n1: 3 of 4 Fetch requests dropped"])
-def test_another_evidence_counts_nothing(evidence: str) -> None:
-    assert census.read(evidence) == {}
+    assert exploring.passed({"n1": {"matched": 4, "done": 3}}) == {}, "another rule counts nothing"

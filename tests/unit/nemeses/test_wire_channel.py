@@ -132,7 +132,12 @@ def test_a_slow_client_gets_everything_from_a_server_that_leaves(
     connection.spin(lambda: bool(select.select([connection.server], [], [], 0)[0]), 5)
     connection.server.recv(100)
     body = struct.pack(">ii", size, 1) + bytes(size - 4)
-    writer = Thread(target=lambda: (connection.server.sendall(body), connection.server.close()))
+
+    def write() -> None:
+        connection.server.sendall(body)
+        connection.server.close()
+
+    writer = Thread(target=write)
     writer.start()
     connection.spin(at_most_s=0.5)
 
@@ -144,7 +149,13 @@ def test_a_request_is_whole_though_the_connection_closes_behind_it(connect: Conn
     connection = connect(message="Produce", of=REQUEST, then="close-after")
     whole = request("Produce", 1, 5_000_000)
     client = connection.client
-    writer = Thread(target=lambda: (client.sendall(whole), client.recv(1), client.close()))
+
+    def write() -> None:
+        client.sendall(whole)
+        client.recv(1)
+        client.close()
+
+    writer = Thread(target=write)
     writer.start()
     connection.spin(at_most_s=1)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.nemesis import NemesisError
-from nemeses.wire import fault
+from chaoskit.contract.faults.nemesis import NemesisError
+from nemeses.wire import fault, placing
 from nemeses.wire.fault import WireFault, WireParameters
 
 KNOWN = {
@@ -18,20 +18,21 @@ KNOWN = {
 }
 
 
-def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
+def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, *, boots: int = 1, dark: bool = False) -> Any:
     """Return a strike on a host whose tap tells this; None: there is none."""
-    monkeypatch.setattr(fault.placing, "call", lambda *_: told)
+    monkeypatch.setattr(placing, "call", lambda *_: told)
     monkeypatch.setattr(fault, "check_held", lambda _: None)
     monkeypatch.setattr(fault, "_boots", lambda _: 1)
     doubts: list[Any] = []
-    given = {"is_dark": lambda _: False, "notes": {"boots of n1": 1}, **more}
+    placed = fault._Placed(boots={"n1": boots})
     return SimpleNamespace(
         hosts=[SimpleNamespace(name="n1")],
         name="1-wire",
         parameters=WireParameters(message="Produce", then="drop"),
         doubt=doubts.append,
         doubts=doubts,
-        **given,
+        is_dark=lambda _: dark,
+        kept=lambda _: placed,
     )
 
 
@@ -48,7 +49,7 @@ def test_a_tap_that_has_ended_is_no_effect_and_a_doubt(
 
 
 def test_a_boot_ends_a_tap_without_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    strike = _struck(None, monkeypatch, notes={"boots of n1": 0})
+    strike = _struck(None, monkeypatch, boots=0)
 
     WireFault().verify_healed(strike)
     assert strike.doubts == []
@@ -65,15 +66,18 @@ def test_connections_that_are_in_another_protocol_are_a_doubt(monkeypatch: pytes
 def test_a_tap_that_does_its_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     strike = _struck(KNOWN, monkeypatch)
 
-    assert WireFault().verify(strike) == "so far n1: 1 of 4 Produce requests dropped (correlation ids 7 with value 40)"
-    strike.notes["began"] = 3_000_000_000
-    assert WireFault().verify(strike).endswith("dropped (correlation ids 7 with value 40 after 0.250 s)")
+    assert (
+        WireFault().verify(strike).sentence
+        == "so far n1: 1 of 4 Produce requests dropped (correlation ids 7 with value 40)"
+    )
+    strike.kept(fault._Placed).began_ns = 3_000_000_000
+    assert WireFault().verify(strike).sentence.endswith("dropped (correlation ids 7 with value 40 after 0.250 s)")
     WireFault().verify_healed(strike)
     assert strike.doubts == []
 
 
 def test_a_host_without_power_has_no_tap_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    strike = _struck(None, monkeypatch, is_dark=lambda _: True)
+    strike = _struck(None, monkeypatch, dark=True)
     monkeypatch.setattr(fault, "_EFFECT_S", 0.01)
 
     with pytest.raises(NemesisError, match="nothing was done with a message"):

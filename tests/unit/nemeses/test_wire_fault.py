@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.faults.nemesis import Preceding, Preparing
 from chaoskit.contract.installed import nemesis, system
-from chaoskit.contract.nemesis import Preceding, Preparing
-from chaoskit.contract.wire import Wire
+from chaoskit.contract.systems.wire import Wire
 from chaoskit.run.preceding import preceded
 from chaoskit.scenario.plan import Plan, read_plan
 from nemeses.wire.fault import WireParameters, check_names

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.wire import Header, SizePrefixed
-from chaoskit.history.format.payload import build
+from chaoskit.contract.systems.wire import Header, SizePrefixed
+from chaoskit.model.payload import build
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
 from nemeses.wire.carried import Asked
 from nemeses.wire.flow import Flow, Gate

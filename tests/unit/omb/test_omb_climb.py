@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from chaoskit.interop.omb.climb import why_not
 from chaoskit.interop.omb.result import Measured, result
 
 MS = 1_000_000
-WORKLOAD = SimpleNamespace(
+WORKLOAD: Any = SimpleNamespace(
     name="w", messageSize=100, topics=1, partitionsPerTopic=1, producersPerTopic=1, consumerPerSubscription=1,
     subscriptionsPerTopic=1,
 )  # fmt: skip
@@ -35,6 +36,6 @@ def test_what_waited_before_it_was_sent_counts(late_ms: int, took_ms: int, told:
     document = result(found, WORKLOAD, "d")
     verdict = SimpleNamespace(verdict="valid", headline="")
 
-    run = SimpleNamespace(document=document, doubts=(), verdict=verdict, due_p99_ms=found.due_p99_ms)
+    run: Any = SimpleNamespace(document=document, doubts=(), verdict=verdict, due_p99_ms=found.due_p99_ms)
 
     assert why_not(run, 1000, 20 * MS) == told

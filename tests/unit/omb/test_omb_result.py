@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
-from chaoskit.history.format.payload import OK
-from chaoskit.history.format.schema import FAIL, INFO
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.interop.omb.result import measured, result
 from chaoskit.interop.omb.workload import OmbWorkload
+from chaoskit.model.outcome import FAIL, INFO
+from chaoskit.model.payload import OK
 
 BENCH = Path(__file__).parents[3] / "docs" / "bench.md"
 _POINTS = ("Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaoskit.cli.benched import recording
-from chaoskit.history.format.payload import SIZE_MIN
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
+from chaoskit.model.payload import SIZE_MIN
 
 
 @pytest.mark.parametrize("size", [SIZE_MIN, 100, 10_000])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Queueing
 from clusters.pulsar.settings import PulsarOptions
 
 NORMAL = {"confirms": True, "persistent": True, "consumers": 2}

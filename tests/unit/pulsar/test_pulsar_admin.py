@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.pulsar import admin
-from clusters.pulsar.admin import Admin, Refused, ledger_entries, topic_state
+from chaoskit.contract.systems.service import ServiceError
+from clusters.pulsar.deploy import admin
+from clusters.pulsar.deploy.admin import Admin, Refused, ledger_entries, topic_state
 
 ADDRESS = "127.0.0.1"
 NOBODY = "127.0.0.2"

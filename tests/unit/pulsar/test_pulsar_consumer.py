@@ -9,11 +9,11 @@ import pulsar
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import Gap, GapReader
-from chaoskit.history.format.schema import INFO
-from clusters.pulsar.admin import TopicState, partition_name
-from clusters.pulsar.client_settings import BEGINS, NAMESPACE
-from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
+from chaoskit.contract.clients.client import Gap, GapReader
+from chaoskit.model.outcome import INFO
+from clusters.pulsar.clients.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
+from clusters.pulsar.clients.settings import BEGINS, NAMESPACE
+from clusters.pulsar.deploy.admin import TopicState, partition_name
 from clusters.pulsar.positions import pack
 
 
@@ -96,7 +96,7 @@ def _name(partition: int) -> str:
 
 def _client(monkeypatch: pytest.MonkeyPatch, **partitions: list[Any]) -> FakeClient:
     client = FakeClient({_name(int(number[1:])): messages for number, messages in partitions.items()})
-    monkeypatch.setattr("clusters.pulsar.consumer.connect", lambda _: client)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.connect", lambda _: client)
     return client
 
 
@@ -241,7 +241,7 @@ def test_the_final_read_begins_with_what_has_not_expired_and_ends_behind_the_las
     monkeypatch: pytest.MonkeyPatch, begins: int, last: tuple[int, int, int] | None, bounds: tuple[int, int]
 ) -> None:
     _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
-    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.Admin", FakeAdmin)
     monkeypatch.setattr(FakeAdmin, "last", last)
     auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {partition_name("log-0", 0): begins}})
     auditor.assign([("log-0", 0)])
@@ -266,7 +266,7 @@ def test_a_gap_is_what_the_owner_says_it_cannot_read(
     monkeypatch: pytest.MonkeyPatch, missing: list[tuple[int, int]], gap: Gap | None
 ) -> None:
     _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
-    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.Admin", FakeAdmin)
     monkeypatch.setattr(FakeAdmin, "missing", missing)
     auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {partition_name("log-0", 0): 1}})
     auditor.assign([("log-0", 0)])
@@ -278,7 +278,7 @@ def test_a_gap_is_what_the_owner_says_it_cannot_read(
 
 def test_the_final_read_goes_on_behind_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     client = _client(monkeypatch, p0=[])
-    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.Admin", FakeAdmin)
     auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {}})
     auditor.assign([("log-0", 0)])
     auditor.poll(0, 10)

@@ -9,12 +9,12 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
-from chaoskit.contract.guarantee import Allowance, Declared, Effect
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Resend, Resends, Subscription
+from chaoskit.contract.guarantees.guarantee import Allowance, Declared, Effect
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Resend, Resends, Subscription
 from checkers.log.logs import LogChecker
 from checkers.subscription.groups import GroupChecker
-from clusters.pulsar.guarantees import RULES
+from clusters.pulsar.guarantees.rules import RULES
 from clusters.pulsar.settings import PulsarOptions
 
 
@@ -64,7 +64,7 @@ KILLED = effect("kill", "n1")
 UNSYNCED = {"journalSyncData": False}
 UNWRITTEN = {"journalWriteData": False}
 DEDUPLICATED: dict[str, Any] = {"deduplication": True}
-APART = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
+APART: dict[str, Any] = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
 """ZooKeeper on n1 to n3, bookies on n4 to n6, brokers on n7 to n9."""
 
 BACK = {

@@ -11,20 +11,20 @@ import pytest
 from queued import queued
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.queue import QueueFeature
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.clients.queue import QueueFeature
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.outcome import INFO, OK
 from clusters.common.relay import frames, queue_consumer
 from clusters.common.relay.frames import Answer
-from clusters.pulsar.client_settings import NAMESPACE
+from clusters.pulsar.clients.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
+from clusters.pulsar.clients.settings import NAMESPACE
+from clusters.pulsar.guarantees.queues import QUEUE_RULES
 from clusters.pulsar.java import queue_clients, settings
 from clusters.pulsar.java.queue_clients import PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import for_client, for_relay, refusal_ms
 from clusters.pulsar.java.settings import check_java_clients, queue_consumer_settings
-from clusters.pulsar.queue_guarantees import QUEUE_RULES
-from clusters.pulsar.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
 
 LIMITED = {"delivery-limit": 2, "dead-letters": 1}
 BACKOFF = "negativeAckRedeliveryBackoff"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.positions import BATCH_BITS, BATCH_MAX, ENTRY_BITS, LEDGER_BITS, pack, unpack
 
 PLACES = st.tuples(

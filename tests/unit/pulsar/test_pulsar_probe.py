@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from clusters.pulsar import probe
+from clusters.pulsar.deploy import probe
 from clusters.storage import probe as storage_probe
 from clusters.zookeeper import probe as zookeeper_probe
 

@@ -11,10 +11,10 @@ import pulsar
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
-from clusters.pulsar.client_settings import PRODUCER_DEFAULTS
+from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK
+from clusters.pulsar.clients.producer import NEVER_SENT, PulsarProducer, classify, resolve_producer
+from clusters.pulsar.clients.settings import PRODUCER_DEFAULTS
 from clusters.pulsar.positions import pack
-from clusters.pulsar.producer import NEVER_SENT, PulsarProducer, classify, resolve_producer
 
 DOUBTFUL = [result for result in pulsar.Result.__members__ if result not in (*NEVER_SENT, "Ok")]
 """Results after which an earlier attempt of the same message may have been written."""
@@ -99,7 +99,7 @@ class FakeClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     made = FakeClient()
-    monkeypatch.setattr("clusters.pulsar.producer.connect", lambda *_, **_more: made)
+    monkeypatch.setattr("clusters.pulsar.clients.producer.connect", lambda *_, **_more: made)
     return made
 
 

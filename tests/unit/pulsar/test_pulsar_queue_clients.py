@@ -9,14 +9,14 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK
-from clusters.pulsar import queue_consumer
-from clusters.pulsar.client_settings import NAMESPACE
-from clusters.pulsar.queue_consumer import PulsarQueueConsumer, death_of
-from clusters.pulsar.queue_publisher import PulsarPublisher
-from clusters.pulsar.queues import QUEUES
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.outcome import INFO, OK
+from clusters.pulsar.clients import queue_consumer
+from clusters.pulsar.clients.queue_consumer import PulsarQueueConsumer, death_of
+from clusters.pulsar.clients.queue_publisher import PulsarPublisher
+from clusters.pulsar.clients.queues import QUEUES
+from clusters.pulsar.clients.settings import NAMESPACE
 
 LIMITED = {"delivery-limit": 3, "dead-letters": 1}
 
@@ -79,7 +79,7 @@ class FakeClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     made = FakeClient()
-    monkeypatch.setattr("clusters.pulsar.queue_consumer.connect", lambda _: made)
+    monkeypatch.setattr("clusters.pulsar.clients.queue_consumer.connect", lambda _: made)
     return made
 
 
@@ -254,7 +254,7 @@ class FakeProducers:
 
 def test_messages_wait_where_their_queue_says_so_and_have_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
     client, seen = FakeProducers(), []
-    monkeypatch.setattr("clusters.pulsar.producer.connect", lambda *_, **_more: client)
+    monkeypatch.setattr("clusters.pulsar.clients.producer.connect", lambda *_, **_more: client)
     publisher = PulsarPublisher(
         {QUEUES: {"slow": {"delay": 1500}, "fast": {}}}, {}, lambda *completion: seen.append(completion)
     )

@@ -12,12 +12,12 @@ from queued import queued
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared, Effect
-from chaoskit.contract.queue import QueueFeature
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.clients.queue import QueueFeature
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
 from checkers.queue.queues import QueueChecker
-from clusters.pulsar.queues import imposed
+from clusters.pulsar.clients.queues import imposed
 from clusters.pulsar.settings import PulsarOptions
 
 KILLED = effect("kill", "n1")

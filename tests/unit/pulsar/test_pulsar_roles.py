@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.pulsar.admin import TopicState
+from chaoskit.contract.systems.service import ServiceError
+from clusters.pulsar.deploy.admin import TopicState
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import ROLES, PulsarOptions
 from clusters.zookeeper import probe

@@ -8,9 +8,9 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.history.format.schema import DUPLICATE, INFO, OK
-from clusters.pulsar.sequenced import PulsarSequencedProducer
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.model.outcome import DUPLICATE, INFO, OK
+from clusters.pulsar.clients.sequenced import PulsarSequencedProducer
 
 Completion = tuple[int, int, str | None, int | None]
 
@@ -44,7 +44,7 @@ class FakeClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     made = FakeClient()
-    monkeypatch.setattr("clusters.pulsar.producer.connect", lambda *_, **_more: made)
+    monkeypatch.setattr("clusters.pulsar.clients.producer.connect", lambda *_, **_more: made)
     return made
 
 

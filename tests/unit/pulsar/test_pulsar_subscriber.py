@@ -7,10 +7,11 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.history.format.schema import FAIL, INFO, SUBSCRIPTION_TYPES
-from chaoskit.history.recording.recorder import Delivery
-from clusters.pulsar.client_settings import NAMESPACE
-from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from chaoskit.model.outcome import FAIL, INFO
+from clusters.pulsar.clients.settings import NAMESPACE
+from clusters.pulsar.clients.subscriber import TYPES, PulsarSubscriber
 
 
 class FakeMessage:
@@ -69,7 +70,7 @@ class FakeClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     made = FakeClient()
-    monkeypatch.setattr("clusters.pulsar.consumer.connect", lambda _: made)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.connect", lambda _: made)
     return made
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import TransactionalClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.operating import Decommissioning
+from chaoskit.contract.clients.client import TransactionalClients
+from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.power import optional
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group
+from chaoskit.contract.systems.operating import Decommissioning
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group
 from clusters.pulsar.java.settings import transactional_settings
 from clusters.pulsar.settings import PulsarOptions, broker_conf
 

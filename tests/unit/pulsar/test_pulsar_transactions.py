@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.pulsar.admin import Admin, TopicState, partition_name
-from clusters.pulsar.client_settings import BEGINS
+from chaoskit.contract.systems.service import ServiceError
+from clusters.pulsar.clients.settings import BEGINS
+from clusters.pulsar.clients.transactions import TransactionalAuditor
+from clusters.pulsar.deploy.admin import Admin, TopicState, partition_name
 from clusters.pulsar.positions import pack
-from clusters.pulsar.transactions import TransactionalAuditor
 
 PLACE = ("log-0", 0)
 
@@ -42,8 +42,8 @@ class Owner:
 
 def _auditor(monkeypatch: pytest.MonkeyPatch, owner: Owner) -> TransactionalAuditor:
     """Return an auditor that has read entry 2."""
-    monkeypatch.setattr("clusters.pulsar.consumer.connect", lambda _: None)
-    monkeypatch.setattr("clusters.pulsar.consumer.Admin", lambda _: owner)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.connect", lambda _: None)
+    monkeypatch.setattr("clusters.pulsar.clients.consumer.Admin", lambda _: owner)
     auditor = TransactionalAuditor({"namespace": "", "brokers": [], BEGINS: {partition_name(*PLACE): 1}})
     auditor.bounds(*PLACE, 1.0)
     message = SimpleNamespace(

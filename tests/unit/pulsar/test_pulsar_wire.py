@@ -7,7 +7,7 @@ import struct
 import pytest
 from decoders import joined, old_add, old_added, refused
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.pulsar.settings import WIRE
 from clusters.pulsar.wire import ANSWERS, MESSAGES, PulsarDecoder

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from clusters.rabbitmq.connection import LAB
-from clusters.rabbitmq.management import Management
+from clusters.rabbitmq.deploy.management import Management
+from clusters.rabbitmq.deploy.stored import Stored
 from clusters.rabbitmq.settings import host_name
-from clusters.rabbitmq.stored import Stored
 
 
 @contextmanager

@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.service import ServiceError
-from clusters.rabbitmq.control import Control
-from clusters.rabbitmq.management import Management
-from clusters.rabbitmq.operator import Operator
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.management import Management
+from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.operate.operator import Operator
 from clusters.rabbitmq.roles import Coordinators, Roles
 from clusters.rabbitmq.settings import host_name
-from clusters.rabbitmq.stored import Stored
 
 PLACE = ("queue-0", 0)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.datamodel import LOG, QUEUE
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE
+from chaoskit.contract.workloads.topic import Topic
 from clusters.rabbitmq.queues import declarations, lacks, leader_of
 from clusters.rabbitmq.routing import Binding, Route, binding, route
 

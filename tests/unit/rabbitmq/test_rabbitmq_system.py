@@ -11,15 +11,15 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.act import Act
-from chaoskit.contract.datamodel import LOG, QUEUE
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing, Resends
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.workloads.datamodel import LOG, QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Queueing, Resends
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
-from clusters.rabbitmq.guarantees import RULES
+from clusters.rabbitmq.guarantees.rules import RULES
 from clusters.rabbitmq.releases import parse_version, root_of
 from clusters.rabbitmq.settings import RabbitOptions, environment, rabbitmq_conf
 from clusters.rabbitmq.system import System

@@ -7,7 +7,7 @@ import struct
 import pytest
 from decoders import refused
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.rabbitmq.settings import STREAM_PORT, WIRE
 from clusters.rabbitmq.wire import ANSWERS, MESSAGES, AmqpDecoder, StreamDecoder

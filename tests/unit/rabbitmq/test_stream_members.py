@@ -9,8 +9,7 @@ import pytest
 from rstream import ConfirmationStatus, schema
 from rstream.exceptions import OffsetNotFound
 
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.library import LibraryProducer
 from clusters.rabbitmq.streams.member import StreamMember, _MemberLink

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from rstream import schema
 
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import ReaderLink
 from clusters.rabbitmq.streams.messages import decoded, encoded
@@ -26,7 +25,9 @@ def test_a_partition_has_a_stream_of_its_own() -> None:
 
 
 class _Told(list[tuple[int, int, str | None]]):
-    def __call__(self, token: int, outcome: Outcome, error: str | None, position: int | None) -> None:
+    def __call__(
+        self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
+    ) -> None:
         self.append((token, outcome, error))
 
 

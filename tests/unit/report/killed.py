@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base import store
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.placements import PlacementLog, Standing
-from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import OK
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model.audit import Bounds
+from chaoskit.model.outcome import OK
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 

@@ -15,7 +15,7 @@ from test_report_page import specs
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.timing import load_of
+from chaoskit.judge.timing.timing import load_of
 from chaoskit.report.compared import differences, document, figures, labels, letter, read_compared
 from chaoskit.report.compared_page import write_compared
 

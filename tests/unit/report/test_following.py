@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.judge.headline import Told
+from chaoskit.judge.verdict.headline import Told
 from chaoskit.report.following import in_order
 
 CUT: dict[str, Any] = {"rule": "kafka.os-flush", "faults": [0]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.schema import PLACEMENTS
-from chaoskit.judge.readers import Break, Owner, Readers
+from chaoskit.judge.faults.readers import Break, Owner, Readers
+from chaoskit.model.tables import PLACEMENTS
 from chaoskit.report import charts
 from chaoskit.report.membership import lanes, reader_spans, spans
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.base.store import read_json
-from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.counting import Operations
-from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.timing.counting import Operations
+from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.report.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
 
 S = 1_000_000_000

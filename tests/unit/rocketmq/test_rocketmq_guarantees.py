@@ -8,12 +8,12 @@ from typing import Any
 import guaranteed
 import pytest
 
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Queueing
-from clusters.rocketmq.guarantees import RULES
-from clusters.rocketmq.settings import RocketOptions
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Group, Queueing
+from clusters.rocketmq.guarantees.rules import RULES
+from clusters.rocketmq.settings import Mode, RocketOptions
 
 SECOND = 10**9
 NO_FAULT: list[Effect] = []
@@ -36,7 +36,7 @@ CLIENT_GONE = [replace(_effect("client-crash", "consumer-0"), on_hosts=False)]
 CLOCK_N1 = [replace(_effect("clock-offset", "n1"), acts=guaranteed.acts_of(delays=False))]
 
 
-def _declared(mode: str = "controller", config: dict[str, Any] | None = None, **more: Any) -> Declared:
+def _declared(mode: Mode = "controller", config: dict[str, Any] | None = None, **more: Any) -> Declared:
     options = RocketOptions(mode=mode, config=config or {}, version=more.pop("version", "5.5.0"))
     return Declared(options, 3, 3, (Topic("log-0", replication=3),), more.pop("producer", {}), {}, **more)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chaoskit.contract.recording import Delivery
-from chaoskit.contract.service import ServiceError
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.message import Delivery
 from clusters.common.relay import queue_consumer
-from clusters.rocketmq import popped as module
+from clusters.rocketmq.clients.popped import Invisible
+from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.pop.consumer import RocketQueueConsumer
-from clusters.rocketmq.popped import Invisible
 
 LEFT, TAKEN = 18.0, 100.0
 
@@ -68,7 +69,7 @@ class _Relay:
 
 def _consumer(monkeypatch: pytest.MonkeyPatch, relay: _Relay) -> tuple[RocketQueueConsumer, Invisible, SimpleNamespace]:
     now = SimpleNamespace(at=0.0)
-    monkeypatch.setattr(module.time, "monotonic", lambda: now.at)
+    monkeypatch.setattr(time, "monotonic", lambda: now.at)
     monkeypatch.setattr(queue_consumer, "Dialogue", lambda _: relay)
     invisible, jvm = Invisible(10.0), SimpleNamespace()
     assert invisible.there(), "those of other processes may have left some"
@@ -108,7 +109,7 @@ def test_one_that_only_asks_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     relay = _Relay()
     consumer, invisible, _ = _consumer(monkeypatch, relay)
     consumer.consume([])
-    monkeypatch.setattr(module.admin, "ask_master", lambda *_: 3)
+    monkeypatch.setattr(admin, "ask_master", lambda *_: 3)
     assert consumer.left("q") == (3, 0)
     consumer.close()
     assert not invisible.there()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clusters.rocketmq import progress
+from clusters.rocketmq.deploy import progress
 from clusters.rocketmq.remoting import Answer, Refused
 
 BROKER = ("10.0.0.1", 10911)

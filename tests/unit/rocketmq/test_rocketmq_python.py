@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 import threading
 import time
@@ -12,19 +14,19 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
-from clusters.rocketmq.popped import Invisible
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Queueing
+from chaoskit.model.outcome import FAIL, INFO, OK
+from clusters.rocketmq.clients.popped import Invisible
+from clusters.rocketmq.clients.queues import real_topic
 from clusters.rocketmq.python import consumer as consuming
 from clusters.rocketmq.python import library as module
 from clusters.rocketmq.python import publisher as publishing
 from clusters.rocketmq.python.client import check_python_clients
 from clusters.rocketmq.python.consumer import PythonQueueConsumer
 from clusters.rocketmq.python.publisher import PythonPublisher
-from clusters.rocketmq.queues import real_topic
 from clusters.rocketmq.settings import RocketOptions
 
 
@@ -240,7 +242,7 @@ def test_what_it_cannot_do_is_refused(given: dict[str, Any], why: str, monkeypat
 
 
 def test_a_client_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(BadInput, match=r"clients: python: its client is missing; .*install .*\[rocketmq\]"):
         module.check()
 
@@ -248,7 +250,7 @@ def test_a_client_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_client_logs_into_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     homes: list[str] = []
     monkeypatch.setenv("HOME", "/home/x")
-    monkeypatch.setattr(module.importlib, "import_module", lambda _: homes.append(os.environ["HOME"]))
+    monkeypatch.setattr(importlib, "import_module", lambda _: homes.append(os.environ["HOME"]))
     module.library.cache_clear()
     module.library()
     module.library.cache_clear()

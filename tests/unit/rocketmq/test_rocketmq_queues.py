@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.queue import QueueFeature
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.clients.queue import QueueFeature
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.scenario.plan import read_plan
-from clusters.rocketmq import admin, queues
-from clusters.rocketmq.client_settings import pop_settings, way_to_queues
+from clusters.rocketmq.clients import queues
+from clusters.rocketmq.clients.settings import pop_settings, way_to_queues
+from clusters.rocketmq.deploy import admin, progress
 from clusters.rocketmq.settings import RocketOptions
 
 MASTER = ("10.0.0.1", 10911)
@@ -133,10 +134,10 @@ def test_what_may_still_come_is_no_number_of_messages(
     waiting: int, held: bool, late_s: int, left: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four queues of the topic and one of what is to be delivered again."""
-    monkeypatch.setattr(queues.progress, "lag", lambda *_: waiting)
-    monkeypatch.setattr(queues.progress, "waits", lambda *_: held)
-    monkeypatch.setattr(queues.admin, "check_dispatched", lambda *_: None)
-    monkeypatch.setattr(queues.admin, "timer_late_s", lambda *_: late_s)
+    monkeypatch.setattr(progress, "lag", lambda *_: waiting)
+    monkeypatch.setattr(progress, "waits", lambda *_: held)
+    monkeypatch.setattr(admin, "check_dispatched", lambda *_: None)
+    monkeypatch.setattr(admin, "timer_late_s", lambda *_: late_s)
 
     if left is None:
         with pytest.raises(ServiceError, match="may come"):

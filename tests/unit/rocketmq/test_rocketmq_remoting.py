@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.service import ServiceError
-from clusters.rocketmq import admin
+from chaoskit.contract.systems.service import ServiceError
+from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.remoting import Refused, ask
 
 
@@ -129,7 +129,7 @@ def test_a_log_of_which_some_is_in_no_queue_yet_is_told(
     behind: int, in_sync: int, slaves: list[tuple[bool, int]], refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected = [{"inSync": each, "diff": lacks} for each, lacks in slaves]
-    told = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
+    told: dict[int, dict[str, Any]] = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
     told[907] = {"inSyncSlaveNums": in_sync, "haConnectionInfo": connected}
     monkeypatch.setattr(admin, "ask", lambda _, code, *__: SimpleNamespace(content=lambda: told[code]))
     with pytest.raises(ServiceError, match="in no queue yet") if refused else nullcontext():

@@ -12,14 +12,14 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantee import Declared, Effect
-from chaoskit.contract.traits import Transactions
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
+from chaoskit.contract.workloads.traits import Transactions
+from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.relay.process import Jvm
+from clusters.rocketmq.clients.transactions import RocketTransactionalProducer
+from clusters.rocketmq.guarantees.transactions import TRANSACTION_RULES
 from clusters.rocketmq.settings import RocketOptions
 from clusters.rocketmq.system import _check_transactions
-from clusters.rocketmq.transaction_guarantees import TRANSACTION_RULES
-from clusters.rocketmq.transactions import RocketTransactionalProducer
 
 KILL = [guaranteed.effect("kill", "n1")]
 NO_FAULT: list[Effect] = []

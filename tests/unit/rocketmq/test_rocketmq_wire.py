@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from decoders import refused
 
-from chaoskit.contract.wire import Header
+from chaoskit.contract.systems.wire import Header
 from chaoskit.testing.conformance import check_decoder
 from clusters.rocketmq import wire
 from clusters.rocketmq.settings import WIRE

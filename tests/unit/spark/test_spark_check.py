@@ -19,15 +19,16 @@ from pyspark import cloudpickle
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.checkers.checker import FINDINGS
+from chaoskit.contract.installed import checkers
+from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
-from chaoskit.judge import checking
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.findings import checking
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
 from spark_analysis import check
 from spark_analysis.runs import open_run
 from spark_analysis.session import run_tasks
@@ -155,7 +156,7 @@ def test_the_history_of_a_killed_run_is_finished_with_its_placements(tmp_path: P
 
     history = open_run(0, tmp_path, recheck=True).history
 
-    assert history.placements.holders(("log-0", 0), 0, None) == {"n1", "n2"}
+    assert history.placements.holders(("log-0", 0), 0, None) == frozenset({"n1", "n2"})
     assert (tmp_path / "manifest.json").exists()
 
 
@@ -164,7 +165,8 @@ def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Pat
     tasks = into_tasks(run.units(), task_rows=6_000)
     marker = tmp_path / "killed"
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+    # Workers cannot import this file. The function has no types.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     rows = run_tasks(spark, tasks, partial(_killed_once, marker=marker))
 
     assert marker.exists()
@@ -177,7 +179,7 @@ def test_what_a_checker_raised_comes_back_from_the_tasks(
     spark: Any, make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = open_run(0, make_run("a", inject={"lost-message": 3}), recheck=True)
-    broken = checking.checkers()[0]
+    broken = checkers()[0]
     monkeypatch.setattr(type(broken), "check", lambda *_: 1 // 0)
     in_process = check_run(run.folder)
 

@@ -12,7 +12,7 @@ import pytest
 
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import Partition, Piece
-from chaoskit.judge.timing import Load, Timing
+from chaoskit.judge.timing.timing import Load, Timing
 from chaoskit.scenario.plan import read_plan
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import ages, by_kind

@@ -8,22 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE
+from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.digesting import live
-from chaoskit.history.format.audits import Audit, Bounds, Drained
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
-from chaoskit.history.format.schema import KINDS, OUTCOMES
-from chaoskit.history.recording.wal import NO_POSITION, WalWriter
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.verdict import Verdict
+from chaoskit.history.recording.wal import WalWriter
+from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.verdict import Verdict
+from chaoskit.model.audit import Audit, Bounds, Drained
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.observations.row import KINDS
+from chaoskit.model.outcome import OUTCOMES
 
 SECOND = 1_000_000_000
 Observed = tuple[str, str, int, str | None, int | None, int | None]
 """Kind, topic, partition, name, value, position."""
+
+
+def needed(kind: str) -> dict[str, Any]:
+    """Return parameters without which a fault of a kind does not exist."""
+    return {"by": "1s"} if kind == "clock-jump" else {}
 
 
 class StoryRun:
@@ -102,15 +109,15 @@ class StoryRun:
         log = self.wal(client)
         op = log.invoke(log.name(f), self.ns(at))
         for kind, topic, partition, name, value, position in observed:
-            numbers = [NO_POSITION if each is None else each for each in (value, position)]
+            numbers = NO_POSITION if value is None else value, NO_POSITION if position is None else position
             where = log.name(topic), partition, log.name(name) if name else 0
             if kind in KINDS:
                 log.observed(op, KINDS.index(kind), *where, *numbers)
             else:
                 log.observed(op, len(KINDS), *where, *numbers, log.name(kind))
         for topic, partition, value, position, due, delivery in received:
-            where, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
-            log.received(op, *where, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
+            sent, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
+            log.received(op, *sent, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
         log.complete(op, self.ns(at + took), OUTCOMES.index(outcome))
 
     def poll(self, client: str, at: float, messages: Iterable[tuple[int, int]], **more: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from runs import TASKS, QueueRun, StoryRun, found
 
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
 
 HOSTS = ("n1", "n2", "n3")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import TASKS, QueueRun, StoryRun, found
+from runs import TASKS, QueueRun, StoryRun, found, needed
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "900s", "consumption": "group"}
 
@@ -44,7 +44,7 @@ def test_acks_one_takes_a_new_leader(tmp_path: Path, kind: str, host: str, led_b
     run = StoryRun(tmp_path, {**LOAD, "consumption": "assigned", "duration": "60s", "producer": {"acks": 1}})
     run.led("n1")
     run.led(led_by, 11.5)
-    run.fault(kind, (host,), 10, 14, **({"by": "1s"} if kind == "clock-jump" else {}))
+    run.fault(kind, (host,), 10, 14, **needed(kind))
     for value in range(600):
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(600) if not 100 <= value < 110}, end=600)

@@ -14,23 +14,26 @@ import pytest
 from runs import StoryRun
 
 from chaoskit.base.store import VERDICT
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.contract.datamodel import LOG
-from chaoskit.judge import checking, fault_rows, judging
-from chaoskit.judge.guard import LOG as TRACEBACKS
-from chaoskit.judge.judging import check_run
-from chaoskit.judge.subject import Subject
+from chaoskit.contract import installed
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Part
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.judge.faults import rows as fault_rows
+from chaoskit.judge.findings import checking
+from chaoskit.judge.findings.guard import LOG as TRACEBACKS
+from chaoskit.judge.subject.subject import Subject
+from chaoskit.judge.verdict import judging
+from chaoskit.judge.verdict.judging import check_run
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "10s"}
 LOST = 16
 
 BROKEN = """
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.workloads.datamodel import LOG
 
 class Odd:
-    anomalies = (Anomaly("odd", (LOG,), "an odd message"),)
+    anomalies = (Anomaly("odd", "an odd message", (LOG,)),)
     models = (LOG,)
 
     def check(self, part):
@@ -42,7 +45,7 @@ class _Stranger:
     """A checker of somebody else that raises, or returns what it must not."""
 
     models = (LOG,)
-    anomalies = (Anomaly("odd", (LOG,), "an odd message"),)
+    anomalies = (Anomaly("odd", "an odd message", (LOG,)),)
 
     def __init__(self, result: Any) -> None:
         self._result = result
@@ -67,7 +70,7 @@ def _folder(folder: Path, lost: int = LOST, **scenario: Any) -> Path:
 
 
 def _with(monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
-    checkers = (*checking.checkers(), _Stranger(result))
+    checkers = (*installed.checkers(), _Stranger(result))
     monkeypatch.setattr(checking, "checkers", lambda: checkers)
 
 
@@ -123,7 +126,7 @@ def test_a_checker_that_returns_what_it_must_not(
 
 
 def test_an_expectation_on_what_was_not_judged_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = next(checker for checker in checking.checkers() if "lost" in checking.names_of(checker))
+    log = next(checker for checker in installed.checkers() if "lost" in checking.names_of(checker))
     monkeypatch.setattr(type(log), "check", _raise)
 
     verdict = check_run(_folder(tmp_path, expect={"lost": "none"}))

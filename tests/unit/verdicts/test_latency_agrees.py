@@ -12,10 +12,10 @@ from pathlib import Path
 from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from profiles import examples
-from runs import StoryRun, found
+from runs import StoryRun, found, needed
 
-from chaoskit.history.format.audits import Bounds
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
+from chaoskit.model.audit import Bounds
 
 ONLY_IN_HISTORIES = {"order-violation", "offset-conflict", "sequence-jump", "elsewhere"}
 """Real time between clients; the positions that several clients were told of one message; what follows from either."""
@@ -46,7 +46,7 @@ class Tale:
         for at, host in self.leaders:
             run.led(host, at)
         for kind, host, start, healed in self.faults:
-            run.fault(kind, (host,), start, healed, **({"by": "1s"} if kind == "clock-jump" else {}))
+            run.fault(kind, (host,), start, healed, **needed(kind))
         for value, at, position, outcome in self.sends:
             run.send(f"producer-{value >> 40}", value, at, position if outcome == "ok" else None, outcome)
         run.op("consumer-0", "assign", 0)
@@ -81,8 +81,8 @@ def tales(draw: st.DrawFn) -> Tale:
         tale.reads.append((after, [(v, at) for log in stored.values() for at, v in enumerate(log[:until])]))
         after += 1
     if len(tale.reads) > 1:
-        first = {v for v, _ in tale.reads[0][1]}
-        tale.reads[1] = (tale.reads[1][0], [each for each in tale.reads[1][1] if each[0] not in first])
+        read = {v for v, _ in tale.reads[0][1]}
+        tale.reads[1] = (tale.reads[1][0], [each for each in tale.reads[1][1] if each[0] not in read])
     tale.logs = {number: spoiled(draw, log) for number, log in stored.items()}
     tale.complete = draw(st.integers(0, 5)) > 0
     if draw(st.integers(0, 5)) == 0:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun
+from runs import StoryRun, needed
 
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict.verdict import Verdict
 
 LOAD = {"kind": "log", "producers": 2, "consumers": 1, "rate": 1, "duration": "300s"}
 GROUPED = {**LOAD, "consumption": "group", "consumers": 2}
@@ -20,7 +20,7 @@ def read(folder: Path, came: dict[int, list[int]], fault: tuple[Any, ...] | None
     run = StoryRun(folder, LOAD, "latency", **more)
     run.led("n1")
     if fault is not None:
-        run.fault(*fault, **({"by": "1s"} if fault[0] == "clock-jump" else {}))
+        run.fault(*fault, **needed(fault[0]))
     for value in range(300):
         run.send("producer-0", value, value, value)
     run.op("consumer-0", "assign", 0)

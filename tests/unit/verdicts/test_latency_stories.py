@@ -93,7 +93,8 @@ def test_a_partition_that_was_not_served_was_unavailable(tmp_path: Path, record:
 def test_an_acknowledgement_of_another_producer_ends_a_wait(tmp_path: Path, record: str) -> None:
     run = StoryRun(tmp_path, {**LOAD, "producers": 2, "rate": 40}, record, expect={"unavailable": "< 2s"})
     run.led("n1")
-    kept, other = {}, 1 << 40
+    kept: dict[int, int] = {}
+    other = 1 << 40
     for value in range(200):
         at = value * 0.05
         for base in (0, other):

@@ -11,12 +11,12 @@ from runs import kill_of_the_leader
 
 from chaoskit.base import store
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import find
-from chaoskit.judge.guard import Guard
-from chaoskit.judge.judging import judge
-from chaoskit.judge.metrics import figures, measure
-from chaoskit.judge.subject import read_subject
-from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.findings.checking import find
+from chaoskit.judge.findings.guard import Guard
+from chaoskit.judge.subject.subject import read_subject
+from chaoskit.judge.timing.metrics import figures, measure
+from chaoskit.judge.timing.timing import Timing, faults_of, load_of
+from chaoskit.judge.verdict.judging import judge
 
 outcome = pytest.importorskip("spark_analysis.outcome", reason="pip install pyspark")
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from runs import StoryRun, found, kill_of_the_leader
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.mechanism import Choice, Copies
-from chaoskit.history.format.audits import Drained
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.guarantees.mechanism import Choice, Copies
+from chaoskit.contract.workloads.datamodel import PUBSUB
 from chaoskit.judge.explaining import attribution
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story
 from chaoskit.judge.explaining.record import Record
+from chaoskit.model.audit import Drained
 from chaoskit.testing.nearmiss import NearMiss, Stored, changes, check
 from clusters.kafka.system import System as Kafka
 
@@ -109,7 +109,7 @@ def test_a_mechanism_that_asks_for_any_fault_is_kinder(tmp_path: Path, monkeypat
             derived.tell(np.arange(cases.size), Story("something happened", tuple(record.effects)))
         return derived
 
-    monkeypatch.setitem(attribution._DERIVE, Copies, by_any_fault)  # type: ignore[arg-type]
+    monkeypatch.setitem(attribution._DERIVE, Copies, by_any_fault)
     caught = {miss.kind for miss in check(folder) if miss.kinder}
 
     assert {"other-host", "before", "idle", "leader-unchanged", "exceeded"} <= caught
@@ -146,7 +146,7 @@ def test_what_is_in_doubt_is_not_explained_without_any_fault(tmp_path: Path, mon
             derived.tell(np.arange(cases.size), Story("nobody knows"))
         return derived
 
-    monkeypatch.setitem(attribution._DERIVE, Copies, freely)  # type: ignore[arg-type]
+    monkeypatch.setitem(attribution._DERIVE, Copies, freely)
     assert {(miss.kind, miss.kinder) for miss in check(run.folder)} == {("doubt", True)}
 
 

@@ -11,7 +11,7 @@ import pytest
 from runs import StoryRun, found
 
 from chaoskit.base import store
-from chaoskit.judge.in_effect import in_effect
+from chaoskit.judge.subject.in_effect import in_effect
 from clusters.kafka.settings import FLUSH, LAG_MS, MIN_INSYNC, KafkaOptions
 from clusters.pulsar.settings import DEDUPLICATION, SESSION_EXPIRED, PulsarOptions
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from runs import SECOND, TASKS, QueueRun
 
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.recorded_disk import NEVER
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.hosts.recorded_disk import NEVER
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.copies import acknowledged
+from chaoskit.judge.exposure.copies import acknowledged
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, found, needed
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 2, "rate": 1, "duration": "700s"}
 SILENT = range(20, 560)
@@ -24,7 +24,7 @@ def stood(folder: Path, fault: Fault | None, *, grouped: bool) -> dict[str, Any]
     run.led("n3", holders=("n3", "n4", "n5"), partitions=(1,))
     if fault is not None:
         kind, target, start, healed = fault
-        run.fault(kind, (target,), start, healed, **({"by": "1s"} if kind == "clock-jump" else {}))
+        run.fault(kind, (target,), start, healed, **needed(kind))
     for at in range(700):
         run.send("producer-0", 2 * at, at, at)
     for client, group in (("consumer-0", "g-0"), ("consumer-1", "g-1")):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from runs import StoryRun, found
 
-from chaoskit.contract.act import Messages
+from chaoskit.contract.guarantees.act import Messages
 
 LOAD = {"kind": "log", "rate": 10, "duration": "60s"}
 

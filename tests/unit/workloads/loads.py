@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.datamodel import LEDGER, LOG
 from chaoskit.contract.power import P, held
-from chaoskit.contract.workload import Job, Task
+from chaoskit.contract.workloads.datamodel import LEDGER, LOG
+from chaoskit.contract.workloads.workload import Job, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.history.recording.recorder import Recorder
+from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 
 RUN = 1
@@ -67,7 +67,7 @@ class Load:
         """Let one client do its work; return what it told the harness."""
         control = Control(looks)
         with WalWriter(self.folder / "wal", task.client, self._processes) as wal:
-            self._workload.run(Job(task, options, self._clients, Recorder(wal, RUN), control, 10**9))
+            self._workload.run(Job(task, options, self._clients, WalRecorder(wal, RUN), control, 10**9))
         self._processes += 1
         return control.told
 

@@ -10,15 +10,16 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import Promise, SubscriptionChange
-from chaoskit.contract.recording import payload
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.format.audits import Drained
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.format.schema import AUDITOR, OK
-from chaoskit.history.recording.recorder import Delivery
-from chaoskit.history.recording.wal import NO_POSITION
+from chaoskit.model import payload
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.observations.feed import Promise
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OK
 from workloads.feed import auditor
 from workloads.feed.options import FeedOptions
 from workloads.feed.workload import FeedWorkload

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Gap, PositionLost
-from chaoskit.contract.service import ServiceError
-from chaoskit.contract.workload import Task
-from chaoskit.history.format import payload
-from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.schema import AUDITOR, OK
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.clients.client import Gap, PositionLost
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.workloads.workload import Task
 from chaoskit.load import auditor
+from chaoskit.model import payload
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import Delivery
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OK
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
 

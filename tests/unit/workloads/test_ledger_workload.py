@@ -10,19 +10,20 @@ import pytest
 from loads import Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.format.schema import AUDITOR, INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger, Unreadable
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.checking import find
+from chaoskit.judge.findings.checking import find
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import INFO, OK
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recoverer import RECOVERER
 from workloads.ledger.workload import LedgerWorkload
 
 
 class Ledgers(Powers):
-    """Ledgers in memory; see `chaoskit.contract.ledger.LedgerClients`. An add to one that has ended fails."""
+    """Ledgers in memory; see `chaoskit.contract.clients.ledger.LedgerClients`. An add to one that has ended fails."""
 
     first = 0
 

@@ -8,11 +8,11 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Backlog, Group, Paced
-from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Backlog, Group, Paced
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Workload
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload
 from workloads.log.options import LogOptions
@@ -118,7 +118,8 @@ def test_a_backlog_is_so_many_messages_of_all_groups(given: dict[str, Any], left
 
 @pytest.mark.parametrize(("rate", "per_second"), [(400, 400), ("max", None)])
 def test_every_workload_says_when_its_sends_are_due(rate: int | str, per_second: int | None) -> None:
-    for workload in (LogWorkload(), DedupWorkload(), TransactionsWorkload(), LedgerWorkload()):
+    workloads: list[Workload] = [LogWorkload(), DedupWorkload(), TransactionsWorkload(), LedgerWorkload()]
+    for workload in workloads:
         given = {"rate": rate, "writers" if isinstance(workload, LedgerWorkload) else "producers": 3}
         options = validated(workload.options, given, "x.yaml", "workload.")
         assert Paced(per_second, 3, 100) in workload.traits(options)

@@ -7,7 +7,7 @@ from typing import Any
 
 from loads import Control, Load, Powers
 
-from chaoskit.contract.workload import CONSUMER, Task
+from chaoskit.contract.workloads.workload import CONSUMER, Task
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
 

@@ -9,14 +9,13 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import Promise
-from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, OK, Outcome
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.recording.recorder import Delivery
-from chaoskit.history.recording.wal import NO_POSITION
+from chaoskit.model import payload
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.observations.feed import Promise
+from chaoskit.model.outcome import FAIL, OK, Outcome
 from workloads.feed import pingpong
 from workloads.feed.firehose import FirehoseOptions
 from workloads.feed.pingpong import PingPongOptions, PingPongWorkload

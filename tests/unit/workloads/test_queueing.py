@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.queue import Arrival, Change, Death, Publishing, QueueFeature
-from chaoskit.contract.traits import Queueing
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.format import payload
-from chaoskit.history.format.audits import Drained
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.clients.queue import Arrival, Change, Death, Publishing, QueueFeature
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.traits import Queueing
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.format.schema import AUDITOR, OK
-from chaoskit.history.recording.recorder import Delivery
-from chaoskit.history.recording.wal import NO_POSITION
+from chaoskit.model import payload
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import NO_POSITION, Delivery
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import OK, Outcome
 from workloads.queue import auditor
 from workloads.queue.options import QueueOptions
 from workloads.queue.workload import QueueWorkload

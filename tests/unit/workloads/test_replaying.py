@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, Row, rows_of
 
-from chaoskit.contract.workload import CONSUMER, Task
-from chaoskit.history.format import payload
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.workloads.workload import CONSUMER, Task
+from chaoskit.model import payload
+from chaoskit.model.message import Delivery
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
 
@@ -62,7 +62,7 @@ class Log(Powers):
 def _read(folder: Path, log: Log, looks: int, by: str) -> tuple[list[int], list[Row], list[Row]]:
     """Let a consumer read; return the positions, what it sought, and its replays."""
     load = Load(folder, LogWorkload(), log)
-    options = LogOptions(consumers=1, replay={"after": "1s", "back": "1s", "by": by})
+    options = LogOptions.model_validate({"consumers": 1, "replay": {"after": "1s", "back": "1s", "by": by}})
     load.work(Task(CONSUMER, 0), looks, options)
     history = load.history()
     messages, observations = rows_of(history, "log-0")

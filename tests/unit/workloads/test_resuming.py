@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from loads import Load, Powers
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.workload import PRODUCER, Task
-from chaoskit.history.format.schema import DUPLICATE, INFO, OK
+from chaoskit.contract.clients.client import Unreachable
+from chaoskit.contract.workloads.workload import PRODUCER, Task
 from chaoskit.load.restarts import Restarts
+from chaoskit.model.outcome import DUPLICATE, INFO, OK
 from workloads.dedup.options import DedupOptions
 from workloads.dedup.workload import DedupWorkload
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.contract.workload import CONSUMER, Task
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import INFO, SUBSCRIPTION_TYPES
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.workloads.workload import CONSUMER, Task
 from chaoskit.load.restarts import Restarts
+from chaoskit.model import payload
+from chaoskit.model.message import Delivery
+from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
+from chaoskit.model.outcome import INFO, Outcome
 from workloads.subscription.options import SubscriptionOptions
 from workloads.subscription.workload import SubscriptionWorkload
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from loads import Load, Powers
 
-from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import Outcome
-from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.format.schema import AUDITOR, FAIL, INFO, OK
+from chaoskit.contract.clients.client import ProducerFenced
+from chaoskit.contract.workloads.workload import PRODUCER, Job, Task
 from chaoskit.load.settings import settings_of
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.workload import TransactionsWorkload
 
@@ -66,7 +66,8 @@ def _recorded(tmp_path: Path, clients: Any, looks: int = 20, **given: Any) -> li
     load = Load(tmp_path, TransactionsWorkload(), clients)
     options = TransactionsOptions.model_validate({"messages": 2, "rate": "max", **given})
     load.work(Task(PRODUCER, 3), looks, options)
-    return load.history().operations.to_pylist()
+    rows: list[dict[str, Any]] = load.history().operations.to_pylist()
+    return rows
 
 
 def test_every_transaction_is_recorded_with_its_end(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.feed import Promise
-from chaoskit.contract.guarantee import Damage, Declared, Effect
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.workloads.traits import Paced
+from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan
 from clusters.zenoh import package
 from clusters.zenoh.configuration import built, client, connection_of, router
-from clusters.zenoh.guarantees import RULES
-from clusters.zenoh.promise import promise
+from clusters.zenoh.guarantees.promise import promise
+from clusters.zenoh.guarantees.rules import RULES
 from clusters.zenoh.settings import ZenohOptions
 from clusters.zenoh.system import System
 

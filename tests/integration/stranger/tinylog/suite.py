@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import provider, system
 from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_cluster

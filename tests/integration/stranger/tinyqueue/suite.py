@@ -12,12 +12,12 @@ import pytest
 
 from chaoskit.base import store
 from chaoskit.base.journal import Journal
-from chaoskit.contract.checker import Part, Setting
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import provider, system
-from chaoskit.contract.tables import MESSAGES, OBSERVATIONS, OPERATIONS
-from chaoskit.contract.vocabulary import Drained
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.model.audit import Drained
+from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
 

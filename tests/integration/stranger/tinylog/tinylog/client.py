@@ -1,4 +1,4 @@
-"""The clients: `LogClients` of `chaoskit.contract.client`, without groups."""
+"""The clients: `LogClients` of `chaoskit.contract.clients.client`, without groups."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Completed, PositionLost
+from chaoskit.contract.clients.client import Completed, PositionLost
 from chaoskit.contract.power import P, held
-from chaoskit.contract.recording import Delivery, OperationFailed
-from chaoskit.contract.vocabulary import OK
+from chaoskit.model.message import Delivery
+from chaoskit.model.outcome import OK, OperationFailed
 from tinylog.connection import Connection
 
 
@@ -89,7 +89,7 @@ class Consumer:
 
 
 class Clients:
-    """See `chaoskit.contract.system.System.clients`."""
+    """See `chaoskit.contract.systems.system.System.clients`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._address = settings["address"]

@@ -7,8 +7,7 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from chaoskit.contract.recording import OperationFailed
-from chaoskit.contract.vocabulary import FAIL, INFO
+from chaoskit.model.outcome import FAIL, INFO, OperationFailed
 
 PORT = 7200
 _CONNECT_S = 0.5

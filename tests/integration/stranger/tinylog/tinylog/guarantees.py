@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Guarantees, Rule
-from chaoskit.contract.mechanism import Copies, Mechanism, Required
+from chaoskit.contract.guarantees.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Required
 
 
 def _forgets(declared: Declared) -> Sequence[Mechanism]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.recording import OperationFailed
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.outcome import OperationFailed
+from chaoskit.model.place import Place
 from tinylog.client import log_name
 from tinylog.connection import PORT, Connection
 

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients
-from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.traits import Backlog, Group
+from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.contract.workloads.traits import Backlog, Group
 from tinylog.client import Clients
 from tinylog.guarantees import GUARANTEES
 from tinylog.service import Service

@@ -1,13 +1,13 @@
-"""The clients: `FeedClients` of `chaoskit.contract.feed`."""
+"""The clients: `FeedClients` of `chaoskit.contract.clients.feed`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.feed import Promise
+from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
 from tinymesh.publisher import Publisher
 from tinymesh.subscriber import Subscriber
 
@@ -16,7 +16,7 @@ RESENDS = "resends"
 
 
 class Clients:
-    """See `chaoskit.contract.system.System.clients`."""
+    """See `chaoskit.contract.systems.system.System.clients`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._mesh = settings["mesh"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.act import PARTS_CONNECTIONS, Act
-from chaoskit.contract.guarantee import Declared, Guarantees, Rule
-from chaoskit.contract.mechanism import Mechanism, Party, Way
+from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS, Act
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.mechanism import Mechanism, Party, Way
 from tinymesh.client import RESENDS
 
 

@@ -7,8 +7,8 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.contract.clients.client import Completed
+from chaoskit.model.outcome import INFO, OK
 from tinymesh.datagrams import Address, Datagrams
 
 HEAR_S = 0.3
@@ -31,7 +31,7 @@ class _Peer:
 
 
 class Publisher:
-    """See `chaoskit.contract.client.Producer`."""
+    """See `chaoskit.contract.clients.client.Producer`."""
 
     def __init__(self, mesh: str, completed: Completed, *, resends: bool) -> None:
         self._id = secrets.token_hex(4)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from chaoskit.contract.feed import SubscriptionChange
-from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.contract.clients.feed import SubscriptionChange
+from chaoskit.model.message import NO_POSITION, Delivery
 from tinymesh.datagrams import Address, Datagrams
 from tinymesh.publisher import HEAR_S
 
@@ -17,7 +17,7 @@ _CALL_S = HEAR_S / 4
 
 
 class Subscriber:
-    """See `chaoskit.contract.feed.FeedSubscriber`."""
+    """See `chaoskit.contract.clients.feed.FeedSubscriber`."""
 
     def __init__(self, mesh: str, name: str, topics: Sequence[str]) -> None:
         self._me: dict[str, Any] = {"name": name, "id": secrets.token_hex(4), "topics": list(topics)}

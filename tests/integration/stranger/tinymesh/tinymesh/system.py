@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import FeedClients
-from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.guarantees.guarantee import Declared
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import P, held
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.workloads.datamodel import PUBSUB
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.traits import Paced
 from tinymesh.client import RESENDS, Clients
 from tinymesh.datagrams import SIZE_MAX
 from tinymesh.guarantees import GUARANTEES

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.checkers.anomaly import Anomaly
+from chaoskit.contract.checkers.checker import FINDINGS, Part
+from chaoskit.contract.workloads.datamodel import QUEUE
 
 VANISHED = Anomaly("vanished", "a stored message was never given to a consumer", (QUEUE,))
 

@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.contract.power import P, held
-from chaoskit.contract.recording import OperationFailed
-from chaoskit.contract.vocabulary import INFO
+from chaoskit.model.outcome import INFO, OperationFailed
 
 PORT = 7100
 
@@ -69,7 +68,7 @@ class QueueClients(Protocol):
 
 
 class Clients:
-    """See `chaoskit.contract.system.System.clients`."""
+    """See `chaoskit.contract.systems.system.System.clients`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._address = settings["address"]

@@ -9,18 +9,18 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.act import Act
-from chaoskit.contract.capability import Capability
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.guarantee import Declared, Guarantees, Rule
-from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.mechanism import Copies, Mechanism, Required
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Required
+from chaoskit.contract.hosts.capability import Capability
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, Powered, held
-from chaoskit.contract.recording import OperationFailed
-from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.outcome import OperationFailed
+from chaoskit.model.place import Place
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
 
 SERVICE = "tinyqueue"

@@ -9,11 +9,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.recording import Delivery, OperationFailed, payload
-from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import OK, PRODUCER_SHIFT, Drained
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.contract.workloads.datamodel import QUEUE
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.model import payload
+from chaoskit.model.audit import Drained
+from chaoskit.model.message import PRODUCER_SHIFT, Delivery
+from chaoskit.model.outcome import OK, OperationFailed
 from tinyqueue.client import Connection, QueueClients
 
 TASKS = "tasks"

@@ -1,0 +1,1 @@
+"""What a checker implements, and the anomalies that it detects."""

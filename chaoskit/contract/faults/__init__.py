@@ -1,0 +1,1 @@
+"""What a nemesis implements, what it is given, and what it gives back."""

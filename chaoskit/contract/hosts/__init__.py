@@ -1,0 +1,1 @@
+"""What hosts implement: commands, power, disks, clocks; and helpers that use them."""

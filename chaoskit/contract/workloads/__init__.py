@@ -1,0 +1,1 @@
+"""What a workload implements, and the words in which it is described: data models, topics, traits."""

@@ -1,0 +1,124 @@
+"""What became of acknowledged messages that a log no longer has, told by the blocks of a digest.
+
+A message has expired if its position is below the first one that the log has. Positions are known for blocks; within a
+producer they are in the order of its messages, unless acknowledgements showed something else. If every position from
+the first one on was read, what is before the first message of a producer that is left can only be below, unless
+messages came to stand at other positions than those of their acknowledgements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from chaoskit.contract.checkers.digesting import Fate
+from chaoskit.history.digesting import blocks
+from chaoskit.history.digesting.routes import Routes
+from chaoskit.history.format.intervals import Intervals, Ints
+
+
+@dataclass(frozen=True)
+class FinalRead:
+    """The final read of one partition.
+
+    Attributes:
+        low: the first position that the log has.
+        complete: whether it was complete, here and in all other partitions.
+        dense: whether it found a message at every position from `low` on.
+    """
+
+    low: int
+    complete: bool
+    dense: bool
+
+
+class Fates:
+    """What became of messages.
+
+    Args:
+        routes: numbers of producers and routes.
+        found: blocks of acknowledged messages.
+        acked, kept, never: messages that were acknowledged, that the final read has, and that nobody received.
+        ordered: whether positions were acknowledged in the order of each producer's messages.
+    """
+
+    def __init__(
+        self, routes: Routes, found: Ints, *, acked: Intervals, kept: Intervals, never: Intervals, ordered: bool
+    ) -> None:
+        self._routes = routes
+        self._blocks = found
+        self._acked = acked
+        self._never = never
+        self._ordered = ordered
+        low, end = found[:, blocks.LOW], found[:, blocks.HIGH] + 1
+        self._cut = np.minimum(np.maximum(low, self._first_left(kept)), end)
+
+    def told(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[int, Fate, Intervals]]:
+        """Yield block, fate and messages of what is missing on a route."""
+        own = self._of_route(route)
+        lows, highs = self._blocks[own, blocks.LOW], self._blocks[own, blocks.HIGH]
+        gapless = read.dense and not self._moved(own, read.low)
+        for row in own[missing.within(lows, highs) > 0].tolist():
+            block, cut = self._blocks[row], int(self._cut[row])
+            for part, before in (
+                (missing.part(int(block[blocks.LOW]), cut), True),
+                (missing.part(cut, int(block[blocks.HIGH]) + 1), False),
+            ):
+                fate = self._fate(block, read, before=before, gapless=gapless)
+                seen = Intervals()
+                if fate is Fate.UNSEEN and read.complete and block[blocks.LOWEST] < 0:
+                    seen = part.minus(self._never)
+                for became, each in ((Fate.EXPIRED, seen), (fate, part.minus(seen))):
+                    if each.size:
+                        yield row, became, each
+
+    def _of_route(self, route: int) -> Ints:
+        if not len(self._blocks):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(self._routes.of(self._routes.values(self._blocks[:, blocks.LOW])) == route)
+
+    def _fate(self, block: Ints, read: FinalRead, *, before: bool, gapless: bool) -> Fate:
+        """Return what became of messages of a block that are missing.
+
+        Args:
+            block: the block.
+            read: the final read.
+            before: whether they come before the first message of their producer and route that is left.
+            gapless: whether every position from the first one on was read, and no message is known to have moved.
+        """
+        low, lowest, highest = read.low, int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
+        ordered = lowest >= 0 and self._ordered
+        if low > 0 and ((lowest >= 0 and highest < low) or (ordered and before and gapless)):
+            return Fate.EXPIRED
+        if read.complete and (low <= 0 or lowest >= low or (ordered and not before)):
+            return Fate.LOST
+        return Fate.UNSEEN
+
+    def _moved(self, own: Ints, low: int) -> bool:
+        """Return whether some messages cannot be where their acknowledgements put them.
+
+        Those before the first one that is left would have been below `low`, all others not. Of a block with the
+        positions from `lowest` to `highest`, at most `low - lowest` messages can have been below `low`, and at most
+        `highest + 1 - low` not below.
+        """
+        own = own[self._blocks[own, blocks.LOWEST] >= 0]
+        found, cut = self._blocks[own], self._cut[own]
+        before = self._acked.within(found[:, blocks.LOW], cut - 1)
+        after = self._acked.within(cut, found[:, blocks.HIGH])
+        first, end = found[:, blocks.LOWEST], found[:, blocks.HIGHEST] + 1
+        below, above = np.clip(low - first, 0, end - first), np.clip(end - low, 0, end - first)
+        return bool(np.any((before > below) | (after > above)))
+
+    def _first_left(self, kept: Intervals) -> Ints:
+        """Return the first place of each block's producer and route that the final read has; a high one if none."""
+        number = self._routes.numbers(self._routes.values(self._blocks[:, blocks.LOW]))
+        starts = self._routes.places(self._routes.first(number))
+        at = np.searchsorted(kept.ends, starts, side="right")
+        none = np.iinfo(np.int64).max
+        first = np.append(kept.starts, none)[np.minimum(at, kept.starts.size)]
+        first = np.maximum(first, starts)
+        same = first != none
+        same[same] = self._routes.numbers(self._routes.values(first[same])) == number[same]
+        return np.where(same, first, none)

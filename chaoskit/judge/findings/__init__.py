@@ -1,0 +1,1 @@
+"""What the checkers find in a history."""

@@ -1,0 +1,1 @@
+"""What a run declared, with the settings that were in effect."""

@@ -1,0 +1,1 @@
+"""Times and counts: latencies, silences, what was made and what was not."""

@@ -1,0 +1,1 @@
+"""The verdict of a run, and its files."""

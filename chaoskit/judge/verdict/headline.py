@@ -1,0 +1,261 @@
+"""What happened in a run, in one sentence, which begins with what became of the data: KEPT, LOST, GONE
+(deleted or dropped by a limit) or UNKNOWN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.contract import installed
+from chaoskit.contract.checkers.anomaly import Gone
+from chaoskit.model.operation import AUDITOR, SENDING
+
+_NAMED = 2
+_TRAFFIC_MIN_S = 0.1
+_FEW = 0.01
+"""A smaller share of the messages that was at stake is told."""
+
+
+class Counted(Protocol):
+    """What was found of an anomaly, and what explains it."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def allowed(self) -> bool: ...
+    @property
+    def causes(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def doubt(self) -> str:
+        """What could not be decided of it; empty if it was."""
+
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about: several readers may lack one."""
+
+    @property
+    def probes(self) -> int:
+        """Number of findings about messages that the final read sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An anomaly as in verdict.json."""
+
+    count: int
+    allowed: bool
+    causes: Sequence[Mapping[str, Any]]
+    messages: int | None = None
+    doubt: str = ""
+    probes: int = 0
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Told:
+        """Read one."""
+        more = {name: told[name] for name in ("messages", "doubt", "probes") if name in told}
+        return cls(told["count"], told["allowed"], told["explained"], **more)
+
+    @property
+    def distinct(self) -> int:
+        """Number of messages that the findings are about."""
+        return self.count if self.messages is None else self.messages
+
+
+class Missing(NamedTuple):
+    """What the findings of an anomaly are about that tells what became of messages.
+
+    Attributes:
+        messages: number of messages of the load; None: the anomaly tells nothing of that.
+        probes: number of findings about messages of the final read.
+    """
+
+    messages: int | None = None
+    probes: int = 0
+
+
+def missing_of(name: str, rows: pa.Table, operations: pa.Table) -> Missing:
+    """Return what the findings of one anomaly are about.
+
+    A message that several subscribers lack is one message. A finding without a value is about one of its own.
+
+    Args:
+        name: the anomaly.
+        rows: its findings.
+        operations: all operations, by which those are known that the final read sent.
+    """
+    if installed.anomalies()[name].gone in (Gone.NO, Gone.CUT):
+        return Missing()
+    by = operations.select(["f", "client"]).take(rows["op"])
+    sends = pc.is_in(by["f"].cast(pa.string()), value_set=pa.array(SENDING))
+    probes = pc.fill_null(pc.and_(sends, pc.equal(by["client"].cast(pa.string()), AUDITOR)), False)
+    known = rows.filter(pc.and_(pc.is_valid(rows["value"]), pc.invert(probes))).select(["topic", "value"])
+    known = known.set_column(0, "topic", known["topic"].cast(pa.string()))
+    distinct: int = known.group_by(["topic", "value"]).aggregate([]).num_rows
+    return Missing(distinct + int(rows["value"].null_count), int(pc.sum(probes).as_py() or 0))
+
+
+def lost_messages(anomalies: Mapping[str, Counted]) -> int:
+    """Return how many acknowledged messages an application does not get, though no limit or retention explains that.
+
+    One that is found under several anomalies of loss counts once. Of those that the system deleted by itself, those
+    count that a fault explains or that nothing allows.
+    """
+    lost = max(_counts(anomalies, Gone.LOST), default=0) + sum(_counts(anomalies, Gone.VANISHED))
+    for name in installed.gone(Gone.EXPIRED):
+        if expired := anomalies.get(name):
+            because = sum(cause["count"] for cause in expired.causes if cause["faults"])
+            lost += because if expired.allowed else expired.count
+    return lost
+
+
+def _counts(anomalies: Mapping[str, Counted], kind: Gone) -> list[int]:
+    return [anomalies[name].distinct for name in installed.gone(kind) if name in anomalies]
+
+
+def headline(
+    acked: int,
+    anomalies: Mapping[str, Counted],
+    *,
+    complete: bool,
+    missed: Sequence[str] = (),
+    idle: str = "",
+    sends_per_s: float = 0.0,
+    doubts: Sequence[str] = (),
+    at_stake: int | None = None,
+) -> str:
+    """Return what happened, in one sentence. It agrees with the verdict: nothing is KEPT where there is a doubt.
+
+    Args:
+        acked: number of acknowledged sends.
+        anomalies: what was found.
+        complete: whether the final read reached the end of every partition.
+        missed: names of the times that are not as expected.
+        idle: see `without_consequence`.
+        sends_per_s: by which losses are told in seconds of traffic, too; 0: it is not known.
+        doubts: why the run proves too little, the most important one first.
+        at_stake: how many messages the faults could have taken; None: not known, or there were none.
+    """
+    more = [f"not as expected: {', '.join(missed)}"] if missed else []
+    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s, doubts, at_stake), *more, idle]))
+
+
+def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
+    """Return which of the faults of verdict.json changed nothing, or left their targets in sync, in words."""
+    idle = [fault for fault in faults if fault.get("consequence") == {}]
+    if len(idle) > _NAMED:
+        all_of_them = len(idle) == len(faults)
+        return (
+            "no fault had a consequence" if all_of_them else f"{len(idle)} of {len(faults)} faults had no consequence"
+        )
+    named = [*idle, *(fault for fault in faults if _left_in_sync(fault))]
+    return "; ".join(map(_idle, named)) if len(named) <= _NAMED else "; ".join(map(_idle, idle))
+
+
+def _left_in_sync(fault: Mapping[str, Any]) -> bool:
+    changed = fault.get("consequence") or {}
+    told_more = {"membership", "found", "found_only"} & set(changed)
+    return bool(changed and fault.get("stayed_in_sync")) and not told_more
+
+
+def _idle(fault: Mapping[str, Any]) -> str:
+    stayed = ", ".join(fault.get("stayed_in_sync", ()))
+    what = f"{fault['kind']} of {', '.join(fault['targets'])}"
+    if fault["consequence"]:
+        return f"{stayed} stayed in sync under {fault['kind']}"
+    return f"{what} had no consequence{f': {stayed} stayed in sync' if stayed else ''}"
+
+
+def _parts(  # noqa: PLR0917 - see `headline`
+    acked: int,
+    anomalies: Mapping[str, Counted],
+    complete: bool,
+    sends_per_s: float,
+    doubts: Sequence[str],
+    at_stake: int | None,
+) -> Iterator[str]:
+    if not acked:
+        yield "UNKNOWN: nothing was acknowledged"
+        yield from _beside(anomalies)
+        return
+    losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
+    for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
+        lasted_s = found.distinct / sends_per_s if sends_per_s else 0.0
+        lasted = f" ({lasted_s:,.1f} s of traffic)" if lasted_s >= _TRAFFIC_MIN_S else ""
+        yield f"LOST {_of_acknowledged(found, acked)}{lasted}, {_why(found)}"
+    gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
+    for name, found in gone:
+        anomaly = installed.anomalies()[name]
+        word = "LOST" if anomaly.gone is Gone.VANISHED else "GONE"
+        yield f"{word} {_of_acknowledged(found, acked)}, which {anomaly.became}, {_why(found)}"
+    if unseen:
+        yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
+    elif not complete:
+        yield "UNKNOWN: the final read is incomplete"
+    if doubts:
+        more = f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
+        yield f"UNKNOWN: {doubts[0]}{more}"
+        if not (losses or gone or unseen) and complete:
+            yield f"none of {acked:,} acknowledged messages was found lost"
+    elif not (losses or gone or unseen) and complete:
+        few = at_stake is not None and at_stake < acked * _FEW
+        yield f"KEPT all {acked:,} acknowledged messages{f', of which {at_stake:,} were at stake' if few else ''}"
+    yield from _beside(anomalies)
+
+
+def _of_acknowledged(found: Counted, acked: int) -> str:
+    """Return how many messages are gone, of how many. There may be more than acknowledged ones: a message whose
+    acknowledgement did not arrive can vanish, too."""
+    missing, deliveries = found.distinct, found.count - found.probes
+    told = f"{missing:,} of {acked:,} acknowledged messages"
+    if missing > acked:
+        told = f"{missing:,} messages, of which at most {acked:,} were acknowledged"
+    if missing != deliveries:
+        told += f" (for several readers: {deliveries:,} deliveries)"
+    return f"{told} and {found.probes:,} probes of the final read" if found.probes else told
+
+
+def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:
+    """Yield what else was found, or not."""
+    told = {name for name, each in installed.anomalies().items() if each.gone not in (Gone.NO, Gone.CUT)}
+    wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
+    if wrong:
+        yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
+    notable = (name for name, each in installed.anomalies().items() if each.notable)
+    for name in notable:
+        if (noted := anomalies.get(name)) and noted.count and noted.allowed:
+            yield f"{noted.count:,} {name}"
+    if missed := [name for name, found in anomalies.items() if not found.allowed and not found.count]:
+        yield f"expected, and not found: {', '.join(missed)}"
+
+
+def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Counted]]:
+    return [(name, found) for name in installed.gone(*kinds) if (found := anomalies.get(name)) and found.count]
+
+
+def _why(found: Counted) -> str:
+    explained = found.causes and sum(cause["count"] for cause in found.causes) >= found.count
+    if not found.allowed and not explained:
+        return "though your settings forbid it"
+    if not found.allowed:
+        rules = ", ".join(dict.fromkeys(cause["rule"] for cause in found.causes))
+        if any(cause.get("known") for cause in found.causes):
+            return f"a known issue ({rules}) that you did not accept"
+        return f"though you expected otherwise; your settings allow it ({rules})"
+    if found.doubt:
+        return "and nobody knows whether your settings allow it"
+    if not explained:
+        return "as expected"
+    by_rule: dict[str, dict[str, None]] = {}
+    for cause in found.causes:
+        by_rule.setdefault(cause["rule"], {})[cause["what"]] = None
+    parts = [f"{rule}: {_listed(list(what))}" if any(what) else rule for rule, what in by_rule.items()]
+    return f"allowed by your settings ({'; '.join(parts)})"
+
+
+def _listed(what: list[str]) -> str:
+    more = len(what) - _NAMED
+    return "; ".join(what[:_NAMED]) + (f" and {more} more" if more > 0 else "")

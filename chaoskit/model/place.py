@@ -1,0 +1,6 @@
+"""Where messages are."""
+
+from __future__ import annotations
+
+Place = tuple[str, int]
+"""Topic and partition."""

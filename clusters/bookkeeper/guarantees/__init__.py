@@ -1,0 +1,1 @@
+"""What the settings of BookKeeper promise and allow, by topic."""

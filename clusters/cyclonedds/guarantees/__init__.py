@@ -1,0 +1,1 @@
+"""What the settings of Cyclone DDS promise and allow, by topic."""

@@ -1,0 +1,1 @@
+"""Kafka's clients, and their settings."""

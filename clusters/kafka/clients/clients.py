@@ -1,0 +1,73 @@
+"""Kafka's clients, for worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.secrets import resolved
+from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.power import P, held
+from chaoskit.model.observations.feed import Promise
+from clusters.kafka.clients.consumer import KafkaAuditor, KafkaConsumer
+from clusters.kafka.clients.feed import KafkaFeedSubscriber, promise
+from clusters.kafka.clients.producer import KafkaProducer
+from clusters.kafka.clients.settings import (
+    ISOLATION,
+    READ_COMMITTED,
+    TRANSACTIONAL_ID,
+    resolve_producer,
+    transactional_settings,
+)
+from clusters.kafka.clients.transactions import KafkaTransactionalProducer
+from clusters.kafka.connection import NAMESPACE, group, librdkafka
+
+
+class KafkaClients:
+    """The powers `LogClients`, `SeekingClients` and `TransactionalClients` of `chaoskit.contract.clients.client`, and
+    `FeedClients`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = resolved(librdkafka(connection), "cluster.attach")
+        self._group = group(connection[NAMESPACE])
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Kafka's client")
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
+        plain = {key: value for key, value in resolve_producer(settings).items() if key != TRANSACTIONAL_ID}
+        return KafkaProducer({**self._connection, **plain}, completed)
+
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
+        return self.producer({**resolve_producer(settings), "acks": "all"}, completed)
+
+    def transactional_producer(
+        self, settings: Mapping[str, Any], name: str, completed: Completed
+    ) -> KafkaTransactionalProducer:
+        return KafkaTransactionalProducer({**self._connection, **transactional_settings(settings, name)}, completed)
+
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
+        return KafkaConsumer({**self._connection, **settings, "group.id": self.group(settings, group)})
+
+    def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
+        return self.consumer(settings, group)
+
+    def group(self, settings: Mapping[str, Any], number: int) -> str:
+        """Return the name of the group with a number, given the settings of its consumers."""
+        name = str(settings.get("group.id", self._group))
+        return f"{name}-{number}" if number else name
+
+    def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
+        mine = {**self._connection, "group.id": f"{self._group}-auditor"}
+        return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)
+
+    def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+        return promise(publishing)
+
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> KafkaProducer:
+        return self.producer(settings, completed)
+
+    def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> KafkaFeedSubscriber:
+        return KafkaFeedSubscriber({**self._connection, **settings, "group.id": self._group}, topics)

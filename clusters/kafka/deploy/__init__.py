@@ -1,0 +1,1 @@
+"""Kafka on hosts: processes, readiness, settings in effect."""

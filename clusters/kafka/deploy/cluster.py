@@ -1,0 +1,122 @@
+"""A Kafka cluster: its topics, its roles, and whether it is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.installation import Installed
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
+from clusters.common.properties import setting
+from clusters.kafka import roles, settings
+from clusters.kafka.artifacts import has_tools
+from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
+from clusters.kafka.deploy.effective import Reporter
+from clusters.kafka.deploy.ensemble import Ensemble
+from clusters.kafka.deploy.nodes import Nodes
+from clusters.kafka.deploy.probe import PartitionState, answers
+from clusters.kafka.deploy.service import KafkaService
+from clusters.kafka.java.settings import own_client
+from clusters.kafka.metadata import can_migrate
+from clusters.kafka.operate.migration import Migrator
+from clusters.kafka.operate.operator import Operator
+from clusters.kafka.operate.upgrade import Upgrader
+from clusters.kafka.security import Credentials
+from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
+from clusters.zookeeper.probe import zookeeper_answers
+from clusters.zookeeper.server import ZOOKEEPER
+
+
+class KafkaCluster(KafkaService):
+    """A formatted Kafka cluster; see `chaoskit.contract.systems.service.Service`.
+
+    Args:
+        hosts: brokers first, then hosts with controllers or ZooKeeper only.
+        options: as in the scenario.
+        jars: folder of verified jars on this machine.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], options: KafkaOptions, jars: Path) -> None:
+        brokers = hosts[: settings.broker_count(options, len(hosts))]
+        self._bootstrap = ",".join(f"{host.address}:{BROKER_PORT}" for host in brokers)
+        quiet = {"topic.metadata.refresh.interval.ms": -1, "log_level": 0}
+        admin = AdminClient({BOOTSTRAP: self._bootstrap, **quiet}, logger=None)
+        super().__init__(admin, options, {node: host.name for node, host in enumerate(hosts, 1)})
+        self.wire = settings.WIRE
+        self.owner = f"this cluster of Kafka {options.version}"
+        self._hosts = hosts
+        self._brokers = brokers
+        self._ensemble = Ensemble(hosts, options) if options.in_zookeeper else None
+        self._nodes = Nodes(hosts, options, jars, self._ensemble)
+        self._credentials = Credentials(options.security, brokers) if options.security else None
+        if self._credentials is not None:
+            self._credentials.install()
+        operator = Operator(brokers, admin, options.version, self.answers)
+        by_tools = [operator] if has_tools(options.version) else []
+        numbered = {host.name: str(node) for node, host in enumerate(brokers, 1)}
+        beside = self._ensemble.settings_in_effect if self._ensemble is not None else dict
+        reporter = Reporter(numbered, admin, lambda: self._topics.names, beside)
+        installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
+        upgrader = [] if options.in_zookeeper else [Upgrader(self._nodes, operator)]
+        self._holders += [installed, self._nodes, *upgrader, *self._migrator(), reporter, *by_tools]
+
+    def _migrator(self) -> list[Migrator]:
+        if self._ensemble is None or not can_migrate(self._options):
+            return []
+        return [Migrator(self._hosts, self._options, self._nodes, self._ensemble, self._leave_zookeeper)]
+
+    def _leave_zookeeper(self) -> None:
+        self._ensemble = None
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        return all(self._answers(service, host, timeout_s) for service in self._nodes.services(host))
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        if role not in roles.OF_ZOOKEEPER:
+            return super().find(role, place)
+        if self._ensemble is None:
+            raise ServiceError(f"{role}: this cluster has no ZooKeeper; see cluster.metadata")
+        return self._ensemble.leader() if role == roles.ZOOKEEPER_LEADER else self._ensemble.names()
+
+    def client_settings(self) -> dict[str, Any]:
+        secured = self._credentials.client_settings() if self._credentials else {}
+        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace, **own_client(self._options)}
+
+    def _states(self) -> Mapping[Place, PartitionState]:
+        return roles.states(self._brokers, self._topics.names)
+
+    def _missing(self) -> str:
+        silent = [host for host in self._hosts if not self.answers(host)]
+        for host in silent:
+            self._nodes.check_alive(host)
+        if silent:
+            return f"no answer from {', '.join(host.name for host in silent)}"
+        if self._ensemble is not None and (missing := self._ensemble.missing()):
+            return missing
+        return self._topics.missing(len(self._brokers))
+
+    def _answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
+        if service == ZOOKEEPER:
+            return zookeeper_answers(host.address, timeout_s)
+        port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
+        return answers(host.address, port, timeout_s)
+
+    def _holding(self, role: str, place: Place | None) -> Sequence[int]:
+        if role == "controller" and self._ensemble is not None:
+            return [self._ensemble.controller()]
+        if role == "controller":
+            return [roles.controller_node(self._hosts, self._nodes.metadata_dir)]
+        if role == "transaction-coordinator":
+            name = "transaction.state.log.num.partitions"
+            count = int(setting(self._options.config, name, settings.DEFAULTS[name]))
+            own = roles.transaction_partition(coordinated_id(self._namespace), count)
+            return self._of_partition(("__transaction_state", own), "leader")
+        return super()._holding(role, place)
+
+    def _of_partition(self, place: Place, role: str) -> Sequence[int]:
+        return roles.of_partition(self._brokers, place, role)

@@ -1,0 +1,208 @@
+"""Kafka's processes on the hosts of a lab, and ZooKeeper's if there are any: install, configure, format, start."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.parallel import on_each
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
+from clusters.common.directories import paths
+from clusters.common.java import java, server
+from clusters.common.supervision import last_errors
+from clusters.kafka import artifacts, settings
+from clusters.kafka.deploy.ensemble import Ensemble
+from clusters.kafka.security import users
+from clusters.kafka.settings import KafkaOptions
+from clusters.zookeeper.server import ZOOKEEPER, folder_of
+
+SERVICE = "kafka"
+_FOLDER = "/etc/kafka"
+_METADATA = "__cluster_metadata"
+_PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
+PROPERTIES = f"{_FOLDER}/server.properties"
+_ZOOKEEPER_DATA = "version-2"
+_NAMES = {SERVICE: "Kafka", ZOOKEEPER: "ZooKeeper"}
+_LOGGING = (
+    f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
+    f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
+)
+
+
+class Nodes:
+    """The powers `Installation` and `DataFiles` of `chaoskit.contract.systems.service`.
+
+    Args:
+        hosts: brokers first, then hosts with controllers or ZooKeeper only.
+        options: as in the scenario.
+        jars: folder of verified jars on this machine.
+        ensemble: the ZooKeeper servers; None in KRaft mode.
+
+    Attributes:
+        cluster_id: the id with which log directories are formatted.
+    """
+
+    def __init__(
+        self, hosts: Sequence[ServiceHost], options: KafkaOptions, jars: Path, ensemble: Ensemble | None
+    ) -> None:
+        self._hosts = hosts
+        self._options = options
+        self._ensemble = ensemble
+        self._services = _placed(options, hosts)
+        self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
+        self.cluster_id = self._given_id() or cluster_id()
+        self._jars: dict[str, str] = {}
+        on_each(range(len(hosts)), lambda index: self._install(index, jars))
+
+    def start(self, host: ServiceHost) -> None:
+        if self._ensemble is not None and ZOOKEEPER in self.services(host):
+            self._ensemble.start(host, self._classpath(host), _LOGGING)
+        if SERVICE not in self.services(host) or host.state(SERVICE) is not ServiceState.GONE:
+            return
+        if self._ensemble is not None and host.name in self._in_zookeeper:
+            host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
+            self._ensemble.await_readiness(self._hosts.index(host) + 1)
+        elif host.run(["ls", *self._metadata(host)], check=False).status != 0:
+            self._format(host)
+        options = self._options
+        heap = settings.heap_of(options)
+        argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
+        host.spawn(SERVICE, [*argv, f"-Xms{heap}", f"-Xmx{heap}", *_LOGGING, "kafka.Kafka", PROPERTIES], {})
+
+    def move(
+        self, host: ServiceHost, services: tuple[str, ...], properties: str, *, in_zookeeper: bool = False
+    ) -> None:
+        """Give a host other services and another server.properties, which count from its next start on.
+
+        Args:
+            host: the host.
+            services: its services, in start order.
+            properties: content of server.properties.
+            in_zookeeper: whether its broker is still registered in ZooKeeper.
+        """
+        self._services[host.name] = services
+        (self._in_zookeeper.add if in_zookeeper else self._in_zookeeper.discard)(host.name)
+        host.put(properties.encode(), PROPERTIES)
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        return self._services[host.name]
+
+    def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
+        pattern = settings.DATA_FILES.get(what)
+        if pattern is None:
+            raise ServiceError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
+        name = pattern.format(topic=topic, partition=partition)
+        places = " ".join(f"{folder}/{name}" for folder in self.log_dirs(host))
+        if self._ensemble is not None and what == "metadata":
+            places = f"{folder_of(host.data_dir)}/{_ZOOKEEPER_DATA}/log.*"
+        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
+        return listed.out.split()
+
+    def partition_of(self, path: str) -> Place | None:
+        found = _PARTITION_FILE.search(path)
+        is_metadata = found is None or found[1] == _METADATA or f"{folder_of('')}/{_ZOOKEEPER_DATA}/" in path
+        return None if found is None or is_metadata else (found[1], int(found[2]))
+
+    def release_of(self, host: ServiceHost) -> str:
+        """See `chaoskit.contract.systems.operating.Upgrade`."""
+        script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
+        running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
+        if running is None:
+            raise ServiceError(f"Kafka is not running on {host.name}")
+        return running[1]
+
+    def install_release(self, host: ServiceHost, version: str) -> None:
+        """See `chaoskit.contract.systems.operating.Upgrade`."""
+        self._jars[host.name] = host.install(artifacts.fetch(version))
+
+    def check_alive(self, host: ServiceHost) -> None:
+        """Raise if a service of a host exited unexpectedly, because waiting longer would not help.
+
+        Raises:
+            ServiceError: the message has its last errors.
+        """
+        for service in self.services(host):
+            if host.state(service) is ServiceState.GONE:
+                name = _NAMES[service]
+                raise ServiceError(f"{name} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
+
+    def _install(self, index: int, jars: Path) -> None:
+        host = self._hosts[index]
+        addresses = [host.address for host in self._hosts]
+        self._jars[host.name] = host.install(jars)
+        for name, content in settings.LOGGING.items():
+            host.put(content.encode(), f"{_FOLDER}/{name}")
+        if self._ensemble is not None:
+            self._ensemble.install(host)
+        if SERVICE in self.services(host):
+            properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
+            host.put(properties.encode(), PROPERTIES)
+        if self._ensemble is None:
+            self._format(host)
+
+    def _format(self, host: ServiceHost) -> None:
+        """Format the log directories that are not formatted yet.
+
+        Raises:
+            BadInput: Kafka rejects the configuration.
+        """
+        host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
+        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self.cluster_id, "-c", PROPERTIES]
+        tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
+        tool += users(self._options.security)
+        done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
+        if done.status != 0:
+            refusals = [
+                line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
+            ]
+            why = refusals[0] if refusals else done.err or done.out
+            name = next((name for name in self._options.config if f"configuration {name}" in why), "")
+            key = f"cluster.config.{name}" if name else "cluster.config or cluster.features"
+            raise BadInput(f"{key}: rejected by Kafka: {why}")
+
+    def _given_id(self) -> str:
+        """Return the cluster id from disks that are already formatted; empty if there are none."""
+        for host in self._hosts:
+            found = host.run(["sed", "-n", "s/^cluster.id=//p", *self._metadata(host)], check=False)
+            if found.out:
+                return found.out.split()[0]
+        return ""
+
+    def metadata_dir(self, host: ServiceHost) -> str:
+        """Return the folder of a node's metadata log: the first log directory, as Kafka chooses it."""
+        return self.log_dirs(host)[0]
+
+    def _metadata(self, host: ServiceHost) -> list[str]:
+        """Return the files that a formatted log directory has."""
+        return [f"{folder}/meta.properties" for folder in self.log_dirs(host)]
+
+    def log_dirs(self, host: ServiceHost) -> list[str]:
+        """Return the host's log directories."""
+        return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)
+
+    def _classpath(self, host: ServiceHost) -> str:
+        return f"{self._jars[host.name]}/*"
+
+
+def _placed(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> dict[str, tuple[str, ...]]:
+    """Return the services of each host, in start order."""
+    servers, nodes = settings.zookeepers(options, len(hosts)), settings.nodes(options, len(hosts))
+    places = {ZOOKEEPER: servers, SERVICE: nodes}
+    return {
+        host.name: tuple(service for service, indexes in places.items() if index in indexes)
+        for index, host in enumerate(hosts)
+    }
+
+
+def cluster_id() -> str:
+    """Return a new cluster id: 16 bytes in URL-safe Base64. A leading dash is avoided, because `kafka-storage`
+    would parse it as an option (Kafka's own `Uuid.randomUuid` avoids it as well)."""
+    while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return drawn

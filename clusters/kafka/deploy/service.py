@@ -1,0 +1,111 @@
+"""What a Kafka cluster is to clients and operators, wherever it runs: topics, roles and placements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.power import P, held
+from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.topic import Topic
+from chaoskit.model.place import Place
+from clusters.kafka.connection import group
+from clusters.kafka.deploy.probe import PartitionState
+from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.topics import Topics
+
+_IN_SYNC_S = 20
+_ANSWER_S = 5
+
+
+class KafkaService(ABC):
+    """See `chaoskit.contract.systems.service.Service` and `Placing`.
+
+    Args:
+        admin: an admin client.
+        options: as in the scenario.
+        names: the name of the host of each broker, by node id.
+    """
+
+    owner = "a Kafka cluster"
+
+    def __init__(self, admin: AdminClient, options: KafkaOptions, names: Mapping[int, str]) -> None:
+        self._admin = admin
+        self._options = options
+        self._names = names
+        self._namespace = ""
+        self._topics = Topics(admin)
+        self._holders: list[object] = [self]
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, self._holders, self.owner)
+
+    def wait_ready(self, timeout_s: float) -> None:
+        if missing := wait_while(self._missing, timeout_s):
+            raise ServiceError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        return tuple(self._names[node] for node in self._holding(role, place))
+
+    def placements(self) -> list[Placed]:
+        return [
+            Placed(
+                place,
+                self._names.get(state.leader, ""),
+                tuple(self._names[node] for node in state.replicas),
+                tuple(self._names[node] for node in state.isr),
+                state.epoch if state.epoch >= 0 else None,
+            )
+            for place, state in self._states().items()
+        ]
+
+    def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
+        self._namespace = namespace
+        self._options = options
+
+    def create_topic(self, topic: Topic) -> None:
+        self._topics.create(topic, self._options.topic)
+        self.wait_ready(_IN_SYNC_S)
+
+    def end_trial(self) -> None:
+        self._topics.delete()
+
+    def close(self) -> None:
+        self._admin.poll(0)
+
+    @abstractmethod
+    def _states(self) -> Mapping[Place, PartitionState]:
+        """Return the state of each partition of the trial."""
+
+    def _missing(self) -> str:
+        """Return why the cluster is not ready; empty if it is."""
+        return self._topics.missing(len(self._names))
+
+    def _holding(self, role: str, place: Place | None) -> Sequence[int]:
+        """Return the ids of the nodes that hold a role."""
+        if role == "coordinator":
+            return [_coordinator_node(self._admin, group(self._namespace))]
+        if place is None:
+            raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
+        return self._of_partition(place, role)
+
+    @abstractmethod
+    def _of_partition(self, place: Place, role: str) -> Sequence[int]:
+        """Return the ids of the nodes that hold a role of a partition."""
+
+
+def _coordinator_node(admin: AdminClient, group: str) -> int:
+    """Return the node id of a group's coordinator.
+
+    Raises:
+        ServiceError: the group has none.
+    """
+    try:
+        description = admin.describe_consumer_groups([group], request_timeout=_ANSWER_S)[group].result()
+    except KafkaException as error:
+        raise ServiceError(f"group {group} has no coordinator: {error}") from error
+    return int(description.coordinator.id)

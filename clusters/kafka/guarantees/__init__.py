@@ -1,0 +1,1 @@
+"""What the settings of Kafka promise and allow, by topic."""

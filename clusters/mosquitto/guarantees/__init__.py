@@ -1,0 +1,1 @@
+"""What the settings of Mosquitto promise and allow, by topic."""

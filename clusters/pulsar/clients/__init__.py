@@ -1,0 +1,1 @@
+"""Pulsar's clients, and their settings."""

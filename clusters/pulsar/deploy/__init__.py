@@ -1,0 +1,1 @@
+"""Pulsar on hosts: processes, readiness, settings in effect."""

@@ -1,0 +1,1 @@
+"""What the settings of Pulsar promise and allow, by topic."""

@@ -1,0 +1,1 @@
+"""RabbitMQ's clients, and their settings."""

@@ -1,0 +1,1 @@
+"""RabbitMQ on hosts: processes, readiness, settings in effect."""

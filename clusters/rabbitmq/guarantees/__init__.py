@@ -1,0 +1,1 @@
+"""What the settings of RabbitMQ promise and allow, by topic."""

@@ -1,0 +1,164 @@
+"""Operations on a running RabbitMQ cluster: transfers of leadership, grow and shrink, removal of nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.nodes import SERVICE
+from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.queues import MIRRORED, QUORUM, STREAM, leader_of
+from clusters.rabbitmq.settings import home_folder, host_name, node_name
+
+_MODULES = {
+    QUORUM: "rabbit_quorum_queue",
+    STREAM: "rabbit_stream_queue",
+    MIRRORED: "rabbit_mirror_queue_misc",
+}
+"""The modules that transfer the leadership of a type, as `rabbitmq-queues rebalance` has them do."""
+
+_MEMBERS = {
+    QUORUM: ("rabbitmq-queues", "add_member", "delete_member"),
+    STREAM: ("rabbitmq-streams", "add_replica", "delete_replica"),
+}
+"""The tool and its commands that change the members of a type."""
+
+_TRANSFER = """
+{{ok, Queue}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"{name}">>)),
+{{migrated, Node}} = {module}:transfer_leadership(Queue, '{node}'),
+Node.
+"""
+"""Its value is the node that leads. It may be the same as before: of a stream the member with the latest data is
+preferred, which under load is often the one that led."""
+
+_TRANSFERS_MAX = 20
+
+_IN_SYNC_S = 60
+_GONE_S = 20
+_POLL_S = 0.2
+
+
+class Operator:
+    """The powers `Leadership`, `Reassignment` and `Decommissioning` of `chaoskit.contract.systems.service`.
+
+    Args:
+        hosts: the hosts.
+        stored: the queues and streams of the trial.
+        control: the command line tools.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], stored: Stored, control: Control) -> None:
+        self._hosts = hosts
+        self._stored = stored
+        self._control = control
+        self._moved: dict[str, dict[str, str]] = {}
+        self._removed: set[str] = set()
+
+    def led_by(self, host: ServiceHost) -> tuple[str, ...]:
+        return tuple(self._text(name) for name in self._led_by(host))
+
+    def give_up_leadership(self, host: ServiceHost) -> None:
+        for name in self._led_by(host):
+            told = self._stored.told(name)
+            kind = MIRRORED if told.get("slave_nodes") else told.get("type")
+            others = [node for node in told.get("online", told.get("slave_nodes", ())) if host_name(node) != host.name]
+            if kind not in _MODULES or not others:
+                raise ServiceError(f"{name} ({told.get('type')}) has no other member to lead it")
+            self._transfer(name, _MODULES[kind], node_name(host.name), others)
+
+    def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
+        return tuple(self._text(name) for name in self._stored_on(host))
+
+    def drain(self, host: ServiceHost) -> None:
+        self._moved[host.name] = {}
+        for name in self._stored_on(host):
+            told = self._stored.told(name)
+            held = {host_name(node) for node in told.get("members", ())}
+            free = [each.name for each in self._hosts if each.name not in {*held, *self._moved, *self._removed}]
+            if told.get("type") not in _MEMBERS:
+                raise ServiceError(f"{name}: a classic queue cannot be moved to another node")
+            if not free:
+                raise ServiceError(f"{name} has a member on every host: add one (cluster.hosts)")
+            # A queue starts its search for a new home elsewhere, so that one host does not get them all.
+            chosen = free[len(self._moved[host.name]) % len(free)]
+            self._move(name, str(told["type"]), host.name, chosen)
+            self._moved[host.name][name] = chosen
+
+    def refill(self, host: ServiceHost) -> None:
+        for name, chosen in self._moved.pop(host.name, {}).items():
+            self._move(name, str(self._stored.told(name)["type"]), chosen, host.name)
+
+    def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
+        return self.replicas_on(host)
+
+    def decommission(self, host: ServiceHost) -> None:
+        self.drain(host)
+        self._moved.pop(host.name)
+        self._removed.add(host.name)
+        host.signal(SERVICE, "TERM")
+        node = node_name(host.name)
+        if why := wait_while(lambda: self._still_known(host), _GONE_S, every_s=_POLL_S):
+            raise ServiceError(f"{node} could not be removed: {why}")
+
+    def recommission(self, host: ServiceHost) -> None:
+        host.run(["rm", "-rf", home_folder(host.data_dir)])
+        self._removed.discard(host.name)
+
+    def _transfer(self, name: str, module: str, node: str, others: Sequence[str]) -> None:
+        """Transfer the leadership of a queue to one of the other nodes, which are tried in turn."""
+        for attempt in range(_TRANSFERS_MAX):
+            wanted = _TRANSFER.format(name=name, module=module, node=others[attempt % len(others)])
+            if self._control.evaluate(wanted).strip("'") != node:
+                return
+        raise ServiceError(f"{name}: {node} was elected again {_TRANSFERS_MAX} times")
+
+    def _still_known(self, host: ServiceHost) -> str:
+        """Have the cluster forget a node that was stopped; return why that failed."""
+        try:
+            self._control.run("rabbitmqctl", "forget_cluster_node", node_name(host.name), without=[host])
+        except ServiceError as error:
+            return str(error)
+        return ""
+
+    def _move(self, name: str, kind: str, source: str, target: str) -> None:
+        """Add a member, wait until it is in sync, remove another one, and wait until it is gone."""
+        tool, add, delete = _MEMBERS[kind]
+        self._control.run(tool, add, name, node_name(target))
+        if why := wait_while(lambda: self._lacks(name, kind, target), _IN_SYNC_S, every_s=_POLL_S):
+            raise ServiceError(why)
+        self._control.run(tool, delete, name, node_name(source))
+        if why := wait_while(lambda: self._has(name, kind, source), _IN_SYNC_S, every_s=_POLL_S):
+            raise ServiceError(why)
+
+    def _has(self, name: str, kind: str, host: str) -> str:
+        members = self._replicas(name) if kind == STREAM else self._stored.told(name).get("members", ())
+        return f"{name} still has a member on {host}" if node_name(host) in members else ""
+
+    def _lacks(self, name: str, kind: str, host: str) -> str:
+        online = self._replicas(name) if kind == STREAM else self._stored.told(name).get("online", ())
+        return "" if node_name(host) in online else f"{name} has no member on {host} after {_IN_SYNC_S} s"
+
+    def _replicas(self, name: str) -> list[str]:
+        """Return the nodes with a replica of a stream. The management API may tell of a change a minute later."""
+        told = json.loads(self._control.run("rabbitmq-streams", "stream_status", name, "--formatter", "json"))
+        return [each["node"] for each in told]
+
+    def _led_by(self, host: ServiceHost) -> list[str]:
+        return [name for name in self._stored.places if leader_of(self._stored.told(name)) == node_name(host.name)]
+
+    def _stored_on(self, host: ServiceHost) -> list[str]:
+        return [name for name in self._stored.places if host.name in self._holders(name)]
+
+    def _holders(self, name: str) -> Sequence[str]:
+        if self._stored.told(name).get("type") == STREAM:
+            return [host_name(node) for node in self._replicas(name)]
+        placed = self._stored.placed(name)
+        return () if placed is None else placed.holders
+
+    def _text(self, name: str) -> str:
+        topic, number = self._stored.places[name]
+        return f"{topic}/{number}"

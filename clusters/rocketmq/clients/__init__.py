@@ -1,0 +1,1 @@
+"""RocketMQ's clients, and their settings."""

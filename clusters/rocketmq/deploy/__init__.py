@@ -1,0 +1,1 @@
+"""RocketMQ on hosts: processes, readiness, settings in effect."""

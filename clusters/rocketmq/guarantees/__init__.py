@@ -1,0 +1,1 @@
+"""What the settings of RocketMQ promise and allow, by topic."""

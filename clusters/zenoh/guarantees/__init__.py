@@ -1,0 +1,1 @@
+"""What the settings of Zenoh promise and allow, by topic."""
