@@ -1,4 +1,4 @@
-"""The examples of docs/anomalies.md.
+"""The examples of tests/unit/checkers/gallery.md.
 
 python tests/unit/checkers/gallery_table.py     prints them
 """

@@ -13,7 +13,7 @@ from story import Story, received
 
 from chaoskit.contract.installed import checkers
 
-DOCS = Path(__file__).parents[3] / "docs" / "anomalies.md"
+EXAMPLES = Path(__file__).parent / "gallery.md"
 
 
 NAMES = list(dict.fromkeys(anomaly.name for checker in checkers() for anomaly in checker.anomalies))
@@ -51,7 +51,7 @@ def test_a_feed_shows_nothing_else(name: str) -> None:
 
 
 def test_the_documented_examples_are_what_is_printed() -> None:
-    assert table() in DOCS.read_text(encoding="utf-8"), "run python tests/unit/checkers/gallery_table.py"
+    assert table() in EXAMPLES.read_text(encoding="utf-8"), "run python tests/unit/checkers/gallery_table.py"
 
 
 def test_a_queue_that_settles_what_it_delivers_and_marks_nothing_is_judged_by_what_arrives() -> None:
