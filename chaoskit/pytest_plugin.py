@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
-    from chaoskit.testing.session import ChaosSession, Run, SharedCluster
+    from chaoskit.scenario.typed import ClusterKeys
+    from chaoskit.testing.session import ChaosSession, Run, ShareCluster, SharedCluster
 
 _RUNS = pytest.StashKey[list["Run"]]()
 _CLUSTERS = pytest.StashKey[dict[str, "SharedCluster"]]()
@@ -43,12 +44,43 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _refuse_unmarked(items)
     if re.search(r"\bchaos\b", config.option.markexpr):
         return
-    skip = pytest.mark.skip(reason="chaos tests run real clusters; run them with -m chaos, as root")
+    skip = pytest.mark.skip(reason="chaos tests run real clusters; run them with -m chaos, or by their ids, as root")
     for item in items:
-        if item.get_closest_marker("chaos"):
+        if item.get_closest_marker("chaos") and not _is_named(config, item):
             item.add_marker(skip)
+
+
+def _refuse_unmarked(items: list[pytest.Item]) -> None:
+    """Refuse tests that would start clusters in everybody's test run."""
+    for item in items:
+        uses = {"chaos", "chaos_cluster"} & set(getattr(item, "fixturenames", ()))
+        if uses and not item.get_closest_marker("chaos"):
+            fixture = sorted(uses)[0]
+            raise pytest.UsageError(
+                f"{item.nodeid}: uses the fixture `{fixture}`, which runs a real cluster, and is not marked; "
+                "write @pytest.mark.chaos above it"
+            )
+
+
+def _is_named(config: pytest.Config, item: pytest.Item) -> bool:
+    """Return whether the command line names this very test by its id, with or without its parameters."""
+    own = item.nodeid.partition("[")[0]
+    named = [argument.replace("\\", "/") for argument in config.args if "::" in argument]
+    return any(_same(argument.partition("[")[0], own) and _of(argument, item.nodeid) for argument in named)
+
+
+def _same(argument: str, nodeid: str) -> bool:
+    """Return whether an id of the command line, whose path may be longer, is that of a test."""
+    (path, _, names), (own_path, _, own_names) = argument.partition("::"), nodeid.partition("::")
+    return names == own_names and Path(path).name == Path(own_path).name
+
+
+def _of(argument: str, nodeid: str) -> bool:
+    parameters = argument.partition("[")[1:]
+    return not any(parameters) or nodeid.endswith("".join(parameters))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,7 +110,7 @@ def chaos(request: pytest.FixtureRequest) -> ChaosSession:
 
 
 @pytest.fixture
-def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster]:
+def chaos_cluster(request: pytest.FixtureRequest) -> ShareCluster:
     """Share a cluster: `kafka = chaos_cluster(system="kafka", hosts=3, scope="module")`, then `chaos(cluster=kafka)`.
 
     `scope` is `function`, `module` or `session`. All tests in the scope that ask for the same cluster share one
@@ -87,7 +119,9 @@ def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster
     from chaoskit.run.site import Site  # noqa: PLC0415
     from chaoskit.testing.session import SharedCluster  # noqa: PLC0415
 
-    def share(*, scope: str = "function", **spec: Any) -> SharedCluster:
+    def share(
+        *, scope: Literal["function", "module", "session"] = "function", **spec: Unpack[ClusterKeys]
+    ) -> SharedCluster:
         scopes = {
             "function": request.node,
             "module": request.node.getparent(pytest.Module) or request.session,

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-import chaoskit
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.store import SCENARIO
 from chaoskit.contract.mistakes import validated
@@ -216,7 +215,7 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
 
 def _shipped() -> Path:
     """Return the folder of what is shipped with chaoskit: in the package or, in a checkout, next to it."""
-    package = Path(chaoskit.__file__).parent
+    package = Path(__file__).parents[1]
     installed = package / "ready_made"
     return installed if installed.is_dir() else package.parent / "scenarios"
 

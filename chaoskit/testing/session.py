@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, Unpack
 
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted, nearest
@@ -22,6 +22,7 @@ from chaoskit.report.telling import told
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import Scenario, merge
 from chaoskit.scenario.plan import Plan, make_plan, read_plan
+from chaoskit.scenario.typed import Cluster, ClusterKeys, Expect, Fault, MoreKeys, Workload
 
 _NOT_FOUND = Found(0, True, "none found")
 
@@ -104,6 +105,16 @@ class SharedCluster:
         return SharedCluster(merge(self.spec, changes), self.site)
 
 
+class ShareCluster(Protocol):
+    """The fixture `chaos_cluster`."""
+
+    def __call__(
+        self, *, scope: Literal["function", "module", "session"] = "function", **spec: Unpack[ClusterKeys]
+    ) -> SharedCluster:
+        """Return the cluster with these keys that the tests of a scope share."""
+        ...
+
+
 class ChaosSession:
     """Runs scenarios for one test.
 
@@ -122,11 +133,11 @@ class ChaosSession:
     def __call__(
         self,
         *,
-        cluster: Mapping[str, Any] | SharedCluster,
-        workload: Mapping[str, Any],
-        faults: Sequence[Mapping[str, Any]] = (),
-        expect: Mapping[str, Any] | None = None,
-        **more: Any,
+        cluster: Cluster | SharedCluster,
+        workload: Workload,
+        faults: Sequence[Fault] = (),
+        expect: Expect | None = None,
+        **more: Unpack[MoreKeys],
     ) -> Run:
         """Run a scenario, with keys as in YAML, on its own cluster or on a shared one.
 

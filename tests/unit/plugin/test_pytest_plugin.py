@@ -25,7 +25,7 @@ _TESTS = """
         pass
 """
 _BAD_SCENARIO = "cluster: {system: kafka}\nworkload: {kind: log}\nfautls: []\n"
-_REASON = "chaos tests run real clusters; run them with -m chaos, as root"
+_REASON = "chaos tests run real clusters; run them with -m chaos, or by their ids, as root"
 
 
 _OPTIONS = ("-p", "no:cacheprovider", "--strict-markers", "-W", "error")
@@ -235,3 +235,48 @@ def test_a_number_of_times_is_at_least_one(pytester: pytest.Pytester, times: str
     result = pytester.runpytest_inprocess(*_OPTIONS, f"--chaos-times={times}")
 
     result.stderr.fnmatch_lines(["*--chaos-times: write how many times, at least 1"])
+
+
+IDS = """
+    import pytest
+
+    @pytest.mark.chaos
+    @pytest.mark.parametrize("flush", [1, 2])
+    def test_cut(flush):
+        pass
+
+    @pytest.mark.chaos
+    def test_other():
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "passed", "skipped"),
+    [
+        (["test_ids.py::test_cut"], 2, 0),
+        (["test_ids.py::test_cut[1]"], 1, 0),
+        (["test_ids.py"], 0, 3),
+        (["test_ids.py::test_other", "test_ids.py"], 1, 2),
+    ],
+)
+def test_a_chaos_test_that_is_named_by_its_id_runs(
+    named: list[str], passed: int, skipped: int, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_ids=IDS)
+
+    pytester.runpytest(*named).assert_outcomes(passed=passed, skipped=skipped)
+
+
+def test_an_unmarked_test_that_uses_the_fixture_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_cut="""
+        def test_cut(chaos):
+            pass
+        """
+    )
+
+    result = pytester.runpytest()
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_cut.py::test_cut: uses the fixture `chaos`*write @pytest.mark.chaos above it"])
