@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 MICROSECOND = 1_000
 MILLISECOND = 1_000 * MICROSECOND
@@ -113,13 +113,24 @@ def format_range(bounds: tuple[int, int]) -> str | list[str]:
     return low if low == high else [low, high]
 
 
-Duration = Annotated[int, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
-Size = Annotated[int, BeforeValidator(parse_size), PlainSerializer(format_size)]
+_Written = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[A-Za-z]+\s*$")]
+"""How a quantity looks in a scenario, for editors."""
+
+Duration = Annotated[
+    int, BeforeValidator(parse_duration, json_schema_input_type=_Written), PlainSerializer(format_duration)
+]
+Size = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=_Written), PlainSerializer(format_size)]
 SizeOrBytes = Annotated[
     int,
-    BeforeValidator(lambda given: given if isinstance(given, int) else parse_size(given)),
+    BeforeValidator(
+        lambda given: given if isinstance(given, int) else parse_size(given), json_schema_input_type=int | _Written
+    ),
     PlainSerializer(format_size),
 ]
 """A size with a unit, or a number of bytes."""
 
-DurationRange = Annotated[tuple[int, int], BeforeValidator(parse_range), PlainSerializer(format_range)]
+DurationRange = Annotated[
+    tuple[int, int],
+    BeforeValidator(parse_range, json_schema_input_type=_Written | list[_Written]),
+    PlainSerializer(format_range),
+]

@@ -35,6 +35,7 @@ VERBS = {
     "list": "List the runs of a store.",
     "nemeses": "List the kinds of faults, or describe one.",
     "systems": "List the systems and what each of them supports.",
+    "schema": "Print the JSON Schema of scenario files, with which editors check and complete them.",
     "synthesize": "Generate the history of a simulated system.",
     "export": "Write a run's history for other tools.",
     "doctor": "Check what this machine can do and how to fix the rest.",

@@ -116,7 +116,7 @@ def _parse(given: object) -> Number | Bound:
 
 Expected = Annotated[
     Literal["none", "some"] | int | InstanceOf[Bound],
-    BeforeValidator(_parse),
+    BeforeValidator(_parse, json_schema_input_type=Literal["none", "some"] | int | str),
     PlainSerializer(lambda value: str(value) if isinstance(value, Bound) else value),
 ]
 """A number of findings, or a bound."""

@@ -30,6 +30,7 @@ _EXPECTED = "a scenario is a mapping with the keys cluster and workload, and oth
 _SUFFIX = ".yaml"
 _WORDS = "words.yaml"
 _SWEEPS = "sweeps/"
+_FOR_EDITORS = "# yaml-language-server:"
 
 
 class _Variants(BaseModel):
@@ -147,7 +148,7 @@ def _with_inventory(content: dict[str, Any], path: Path) -> dict[str, Any]:
 def summary_of(path: Path) -> str:
     """Return the first sentence of the comment at the head of a file."""
     lines = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    text = " ".join(line.removeprefix("#").strip() for line in lines)
+    text = " ".join(line.removeprefix("#").strip() for line in lines if not line.startswith(_FOR_EDITORS))
     return text.partition(". ")[0].removesuffix(".")
 
 
