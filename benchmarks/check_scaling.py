@@ -70,7 +70,7 @@ def _check(folder: str, partitions: int) -> dict[str, float]:
     operations = history.operations
     control = controlling(operations)
     log, first, everything, read_s, extra = 0.0, 0.0, 0.0, 0.0, 0.0
-    count = sum(each.rows for each in history.partitions)
+    count = sum(partition.rows for partition in history.partitions)
     for setting in settings(history, BOUND_NS):
         began = time.process_time()
         messages = history.messages(setting.topic, setting.partition)

@@ -38,7 +38,7 @@ def main() -> None:
         began = time.process_time()
         found = find(history, BOUND_NS).to_pylist()
         took_s = time.process_time() - began
-        messages = sum(each.rows for each in history.partitions)
+        messages = sum(partition.rows for partition in history.partitions)
     for row in found:
         if row["anomaly"] in CYCLES:
             print(f"{row['anomaly']}: {row['detail']}")

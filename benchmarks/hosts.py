@@ -60,7 +60,7 @@ def main(rounds: int) -> None:
     with watched(f"benchmark-{os.getpid()}") as journal:
         figures = [measure(journal) for _ in range(rounds)]
         journal.close()
-    print(json.dumps({name: round(statistics.median(each[name] for each in figures), 1) for name in figures[0]}))
+    print(json.dumps({name: round(statistics.median(figure[name] for figure in figures), 1) for name in figures[0]}))
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def acknowledged(connection: dict[str, Any], options: LogOptions, seconds: float
     with tempfile.TemporaryDirectory() as folder:
         recorded_by(Path(folder), Task("producer", 0), options, produce, connection, seconds)
         [log] = recover(Path(folder))
-        records = np.concatenate([np.asarray(each) for each in log.segments])
+        records = np.concatenate([np.asarray(segment) for segment in log.segments])
     sends, completed = records[records["kind"] == SEND], records[records["kind"] == COMPLETE]
     done = np.zeros(len(sends), np.int64)
     good = completed[completed["code"] == OK]

@@ -246,7 +246,7 @@ def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:
 def _processes(client: ClientProcess) -> list[int]:
     """Return a client's process, and those that it has started, such as the JVM of a Java client."""
     try:
-        return [client.pid, *(each.pid for each in psutil.Process(client.pid).children(recursive=True))]
+        return [client.pid, *(child.pid for child in psutil.Process(client.pid).children(recursive=True))]
     except psutil.NoSuchProcess:
         return [client.pid]
 

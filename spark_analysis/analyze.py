@@ -103,7 +103,7 @@ class SparkAnalysis:
             owner.make_folder(out)
         except OSError as error:
             raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another folder") from error
-        messages = sum(each.rows for run in runs for each in run.history.partitions)
+        messages = sum(partition.rows for run in runs for partition in run.history.partitions)
         if master is None and not settings and messages <= ALONE_MAX:
             tell(f"{len(runs):,} runs, {messages:,} messages; reading them without Spark")
             surveyed = _surveyed(runs, alone.survey, alone.findings_of, tell)

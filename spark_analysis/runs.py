@@ -92,7 +92,7 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
     history = History.open(folder)
     load, faults = load_of(folder), history.recorded_faults
     windows = windows_of(faults, load.begin_ns, load.end_ns)
-    extents = tuple((each.start_ns, each.end_ns) for each in windows)
+    extents = tuple((window.start_ns, window.end_ns) for window in windows)
     timing = Timing(load, faults_of(faults), extents)
     scenario = store.read_yaml(folder / store.SCENARIO, Declared)
     return Run(number, folder, scenario, history, subject, timing, windows)

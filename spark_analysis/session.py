@@ -110,7 +110,7 @@ def _telling(spark: SparkSession, tell: Callable[[str], None]) -> Iterator[None]
     def watch() -> None:
         while not ended.wait(_TELL_EVERY_S):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            for stage in [each for each in stages if each is not None]:
+            for stage in [stage for stage in stages if stage is not None]:
                 tell(f"{stage.numCompletedTasks} of {stage.numTasks} tasks done")
 
     watcher = threading.Thread(target=watch, daemon=True)

@@ -127,8 +127,8 @@ class HistoryReader(DataSourceReader):
             path = folder / store.VERDICT
         elif self._table in _BY_PARTITION:
             if (folder / f"{self._table}.parquet").is_dir() and (folder / "operations.parquet").is_file():
-                for each in History.open(folder).partitions:
-                    if (piece := getattr(each, self._table)) is not None:
+                for partition in History.open(folder).partitions:
+                    if (piece := getattr(partition, self._table)) is not None:
                         yield _Piece(run, scenario, str(piece.file), piece.row_groups)
             return
         else:

@@ -163,7 +163,9 @@ def _chosen(path: Path, group: int, rows: Ints) -> pa.Table:
 def _ops_of(partitions: Sequence[Partition]) -> Ints:
     """Return the distinct operations that the rows of some partitions refer to, ascending."""
     parts = [np.zeros(0, np.int64)]
-    pieces = [piece for each in partitions for piece in (each.messages, each.observations) if piece is not None]
+    pieces = [
+        piece for partition in partitions for piece in (partition.messages, partition.observations) if piece is not None
+    ]
     for piece in pieces:
         with history_file(piece.file):
             op = open_file(piece.file).read_row_groups(list(piece.row_groups), columns=["op"])["op"].to_numpy()

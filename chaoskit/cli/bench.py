@@ -98,16 +98,16 @@ def command(
     benches = read_benches(tuple(map(Path, files)), Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
     if resume:
         _check_resumable(benches, lab=lab)
-    stored = {each.plan.scenario.name: stored_run(each.plan, store) for each in benches if resume}
+    stored = {bench.plan.scenario.name: stored_run(bench.plan, store) for bench in benches if resume}
     if lab:
         check_room(benches, state_folder())
     _tell_differences(benches)
     if dry_run:
-        show_plans([each.plan for each in benches if not stored.get(each.plan.scenario.name)], drawn=False)
+        show_plans([bench.plan for bench in benches if not stored.get(bench.plan.scenario.name)], drawn=False)
         return 0
     check_folder("--html", html)
     owner.make_folder(out)
-    costs = [recording_cost(size) for size in sorted({each.workload.messageSize for each in benches})]
+    costs = [recording_cost(size) for size in sorted({bench.workload.messageSize for bench in benches})]
     with Site(store) as site:
         told = _run(benches, partial(_execute, site, stored), out, html, costs)
     if told:
@@ -119,7 +119,7 @@ def command(
 def _check_resumable(benches: Sequence[Bench], *, lab: bool) -> None:
     if not lab:
         raise BadInput("--resume: a cluster that runs already is another one each time; remove it, or add --lab")
-    if searching := next((each for each in benches if climbs(each)), None):
+    if searching := next((bench for bench in benches if climbs(bench)), None):
         raise BadInput(f"--resume: {searching.stem}: the highest rate is found anew each time; remove it")
 
 
@@ -179,6 +179,6 @@ def _write(found: Benched, out: Path) -> None:
 
 
 def _tell_differences(benches: list[Bench]) -> None:
-    told = [remark for each in benches for remark in (*each.workload.remarks(), *each.driver.driven.ignored)]
+    told = [remark for bench in benches for remark in (*bench.workload.remarks(), *bench.driver.driven.ignored)]
     for remark in dict.fromkeys(told):
         say(f"unlike OMB: {remark}", err=True)

@@ -30,7 +30,7 @@ def as_sweep(files: Sequence[str]) -> Path | None:
     Raises:
         BadInput: a sweep is given together with other files, or there is no such ready-made sweep.
     """
-    found = [each for each in files if is_sweep(each)]
+    found = [file for file in files if is_sweep(file)]
     if not found:
         return None
     if len(files) > 1:

@@ -29,7 +29,7 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
         with told_only() as downloads:
             check_machine(plan)
         lines = list(told(plan, drawn=drawn and plan.scenario.seed is None))
-        lines += [f"  would download: {each}; what needs it was not checked" for each in downloads]
+        lines += [f"  would download: {download}; what needs it was not checked" for download in downloads]
         say(*lines)
     asked = any(plan.scenario.cluster.attach for plan in plans)
     say(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")

@@ -18,7 +18,7 @@ def command(name: str | None, as_markdown: bool) -> None:
     """List all installed systems and what they support, or describe SYSTEM, including what it cannot do and what is
     not implemented yet."""
     names = plugins.names("cluster") if name is None else [name]
-    told = {each: support(system(each, "SYSTEM")) for each in names}
+    told = {name: support(system(name, "SYSTEM")) for name in names}
     if as_markdown:
         say(*markdown(told).splitlines())
     elif name is None:

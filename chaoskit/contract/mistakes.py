@@ -97,7 +97,7 @@ def _exact(model: type[BaseModel], content: Any) -> Any:
 
 def _kinds(annotation: Any) -> set[Any]:
     """Return the types that an annotation names, alone or in a union."""
-    return {each for part in get_args(annotation) for each in _kinds(part)} or {annotation}
+    return {kind for part in get_args(annotation) for kind in _kinds(part)} or {annotation}
 
 
 def without_wrong(model: type[Model], content: Mapping[str, Any]) -> Model | None:

@@ -57,7 +57,9 @@ class Replay:
 
         By time, one that was certainly sent since then: what the system seeks is at or before it.
         """
-        for place, first in {(each.topic, each.partition): each for each in reversed(list(deliveries))}.items():
+        for place, first in {
+            (delivery.topic, delivery.partition): delivery for delivery in reversed(list(deliveries))
+        }.items():
             if not self._by_time or payload.read(first.payload, self._recorder.run_id)[3] >= self._since_ns:
                 self._sought.setdefault(place, first.position)
 

@@ -141,8 +141,8 @@ def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dic
 def _ladders(rungs: Sequence[Rung], colours: dict[str, str]) -> list[dict[str, Any]]:
     """Return for each workload p99 against the rate that was reached."""
     told = []
-    for number, workload in enumerate(dict.fromkeys(each.workload for each in rungs)):
-        own = sorted((each for each in rungs if each.workload == workload), key=lambda each: each.acked_per_s)
+    for number, workload in enumerate(dict.fromkeys(rung.workload for rung in rungs)):
+        own = sorted((rung for rung in rungs if rung.workload == workload), key=lambda each: each.acked_per_s)
         names = {f"r{index}": (name, colour) for index, (name, colour) in enumerate(colours.items())}
         keys = {name: key for key, (name, _) in names.items()}
         rows = [

@@ -97,7 +97,7 @@ def differences(runs: Sequence[Compared]) -> list[Row]:
 
 def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) -> list[Row]:
     """Return the keys in which scenarios differ, with their values; without some keys and what is below them."""
-    every = [dict(_flat({key: each[key] for key in each if key not in without})) for each in scenarios]
+    every = [dict(_flat({key: scenario[key] for key in scenario if key not in without})) for scenario in scenarios]
     names = dict.fromkeys(name for each in every for name in each)
     rows = [Row(name, tuple(each.get(name, "") for each in every)) for name in names]
     return [row for row in rows if row.differs]
@@ -170,7 +170,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     phases = {"": "all of the load", **PHASE_WORDS}
     for phase, words in phases.items():
         points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
-        sends = [each.get("send", {}) for each in points]
+        sends = [point.get("send", {}) for point in points]
         due = Row("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
         told[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
     told["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
@@ -200,7 +200,7 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
 
 def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:
     rows = [
-        Row(name, tuple(milliseconds(each[key]) if each.get(key) is not None else "" for each in points))
+        Row(name, tuple(milliseconds(point[key]) if point.get(key) is not None else "" for point in points))
         for key, name in PERCENTILE_WORDS.items()
     ]
     return [row for row in rows if any(row.values)]

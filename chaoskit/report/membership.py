@@ -39,7 +39,7 @@ def spans(placements: Placements, domain: Sequence[float]) -> list[dict[str, Any
 
 def reader_spans(readers: Sequence[Readers], domain: Sequence[float]) -> list[dict[str, Any]]:
     """Return who read the partitions that members of a group took over, and when clients were not subscribed."""
-    told = [each for each in readers if next(each.changes(), None) is not None][:_PLACES_MAX]
+    told = [reader for reader in readers if next(reader.changes(), None) is not None][:_PLACES_MAX]
     owned = [(each.place, group, owners) for each in told for group, owners in each.owners.items()]
     members = sorted({owner.member for _, _, owners in owned for owner in owners})
     colours = dict(zip(members, cycle(_MEMBERS), strict=False))
@@ -56,9 +56,9 @@ def reader_spans(readers: Sequence[Readers], domain: Sequence[float]) -> list[di
 
 
 def _spans(place: Place, standings: Sequence[Standing], domain: Sequence[float]) -> Iterator[dict[str, Any]]:
-    begins = [each.at_ns / 1e9 for each in standings]
+    begins = [standing.at_ns / 1e9 for standing in standings]
     ends = [*begins[1:], domain[1]]
-    for host in sorted(frozenset().union(*(each.holders for each in standings))):
+    for host in sorted(frozenset().union(*(standing.holders for standing in standings))):
         states = [(_state(host, each), begin, end) for each, begin, end in zip(standings, begins, ends, strict=True)]
         for state, run in groupby(states, key=lambda each: each[0]):
             stretches = list(run)

@@ -40,12 +40,12 @@ def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:
     """Return half the round trips of the smallest messages, beside the published ones."""
     if not trips:
         return []
-    smallest = min(each.payload for each in trips)
+    smallest = min(trip.payload for trip in trips)
     rows = [
-        {"name": each.name, "series": series, "value": value / 1e3, "what": f"{each.name}, {series}"}
-        for each in trips
-        if each.payload == smallest
-        for series, value in zip(_SHOWN, (each.p50_us, each.p99_us, each.published_us), strict=True)
+        {"name": trip.name, "series": series, "value": value / 1e3, "what": f"{trip.name}, {series}"}
+        for trip in trips
+        if trip.payload == smallest
+        for series, value in zip(_SHOWN, (trip.p50_us, trip.p99_us, trip.published_us), strict=True)
         if value is not None
     ]
     title = f"Half a round trip, {format_size(smallest)}"
@@ -53,9 +53,9 @@ def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:
 
 
 def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
-    trips = {(each.name, each.payload): each.p50_us / 1e3 for each in found.round_trips if each.p50_us is not None}
-    messages = {(each.name, each.payload): each.messages_per_s for each in found.throughputs}
-    volumes = {(each.name, each.payload): each.bytes_per_s / 1e6 for each in found.throughputs}
+    trips = {(trip.name, trip.payload): trip.p50_us / 1e3 for trip in found.round_trips if trip.p50_us is not None}
+    messages = {(throughput.name, throughput.payload): throughput.messages_per_s for throughput in found.throughputs}
+    volumes = {(throughput.name, throughput.payload): throughput.bytes_per_s / 1e6 for throughput in found.throughputs}
     told = (
         ("trips", "Half a round trip, p50, by payload", "ms", trips),
         ("messages", "Messages received a second, by payload", "messages/s", messages),
@@ -76,14 +76,14 @@ def _gone(fates: Sequence[Fate]) -> list[dict[str, Any]]:
     names = installed.gone(*Gone)
     rows = [
         {
-            "name": each.name,
-            "series": each.load,
-            "value": 100 * sum(count for name, count in each.found.items() if name in names) / each.acked,
+            "name": fate.name,
+            "series": fate.load,
+            "value": 100 * sum(count for name, count in fate.found.items() if name in names) / fate.acked,
         }
-        for each in fates
-        if each.acked
+        for fate in fates
+        if fate.acked
     ]
-    loads = list(dict.fromkeys(each.load for each in fates))
+    loads = list(dict.fromkeys(fate.load for fate in fates))
     colours = [PALETTE[index % len(PALETTE)] for index in range(len(loads))]
     return [{"id": "gone", "title": title, "spec": grouped_bars(rows, title, loads, colours)}] if rows else []
 

@@ -267,9 +267,9 @@ def _measured(verdict: Verdict) -> list[str]:
     lines.append(f"  {longest}{worst}{_recovered(told)}")
     if len(partitions) > 1:
         lines += [
-            f"    {each['partition']}: {each['longest_unavailable_ms']:,.0f} ms from {each['from_s']:.1f} s"
-            f"{_recovered(each)}"
-            for each in partitions[:_PARTITIONS_SHOWN]
+            f"    {partition['partition']}: {partition['longest_unavailable_ms']:,.0f} ms "
+            f"from {partition['from_s']:.1f} s{_recovered(partition)}"
+            for partition in partitions[:_PARTITIONS_SHOWN]
         ]
     if told.get("unheard_ms") is not None:
         lines.append(f"  {silence(told)}{_heard(told)}")

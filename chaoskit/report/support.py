@@ -67,17 +67,19 @@ def support(system: System) -> Support:
 def markdown(supports: dict[str, Support]) -> str:
     """Return Markdown tables of releases, powers of clients and clusters, workloads and faults by system."""
     names, columns = list(supports), list(supports.values())
-    powers = [_row(same) for same in zip(*(each.powers for each in columns), strict=True)]
+    powers = [_row(same) for same in zip(*(column.powers for column in columns), strict=True)]
     of_clients, of_clusters = powers[: len(CLIENT_POWERS)], powers[len(CLIENT_POWERS) :]
-    workloads = sorted({name for each in columns for name in each.workloads})
+    workloads = sorted({name for column in columns for name in column.workloads})
     faults = plugins.names("nemesis")
     return "\n".join(
         (
-            _table(["release", *names], [["by default, and tested", *(each.release for each in columns)]]),
+            _table(["release", *names], [["by default, and tested", *(column.release for column in columns)]]),
             _table(["power of clients", *names], of_clients),
             _table(["power of the cluster", *names], of_clusters),
-            _table(["workload", *names], [_marks(name, [each.workloads for each in columns]) for name in workloads]),
-            _table(["fault", *names], [_marks(name, [each.faults for each in columns]) for name in faults]),
+            _table(
+                ["workload", *names], [_marks(name, [column.workloads for column in columns]) for name in workloads]
+            ),
+            _table(["fault", *names], [_marks(name, [column.faults for column in columns]) for name in faults]),
         )
     )
 

@@ -49,14 +49,14 @@ class Backlogging:
             if now_ns - self._start_ns >= wanted.after_ns:
                 self._paused_ns = now_ns
                 self._begin("backlog")
-                for each in self._consumers:
-                    each.pause()
+                for consumer in self._consumers:
+                    consumer.pause()
         elif self._resumed_ns is None:
             if waiting >= wanted.messages:
                 self._resumed_ns, self._messages = now_ns, waiting
                 self._begin("read backlog")
-                for each in self._consumers:
-                    each.resume()
+                for consumer in self._consumers:
+                    consumer.resume()
         elif waiting <= wanted.left:
             self._read_ns = now_ns
             self._begin("load")
@@ -68,8 +68,8 @@ class Backlogging:
     def end(self) -> None:
         """Have consumers that are still paused go on: the load has ended."""
         if self._paused_ns is not None and self._resumed_ns is None:
-            for each in self._consumers:
-                each.resume()
+            for consumer in self._consumers:
+                consumer.resume()
 
     def told(self, origin_ns: int) -> BuiltBacklog | None:
         """Return what recovery.json says of it, times since `origin_ns`; None if it did not begin."""

@@ -106,7 +106,7 @@ class Fleet:
 
     def here(self, clients: Iterable[Client]) -> dict[str, int]:
         """Return the processes of clients on this machine, by name."""
-        return {each.worker.task.client: each.worker.process.pid for each in clients if not each.worker.remote}
+        return {client.worker.task.client: client.worker.process.pid for client in clients if not client.worker.remote}
 
     def failures(self) -> list[str]:
         """Return the clients that exited unexpectedly with an error."""

@@ -89,7 +89,7 @@ def _used(processes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _named(arguments: Iterable[str]) -> dict[str, int]:
-    return {name: int(pid) for name, _, pid in (each.rpartition("=") for each in arguments)}
+    return {name: int(pid) for name, _, pid in (argument.rpartition("=") for argument in arguments)}
 
 
 if __name__ == "__main__":

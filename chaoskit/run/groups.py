@@ -65,9 +65,9 @@ def await_probes(
         received by a group; and `took_s`. None if that cannot be judged, because a member is lost or the wait was
         interrupted.
     """
-    began, before = time.monotonic(), [each.received() for each in groups]
-    while any(waiting := [set(wanted) - each.probed() for each in groups]):
-        if any(each.lost() for each in groups) or interrupted.wait(_TICK_S):
+    began, before = time.monotonic(), [group.received() for group in groups]
+    while any(waiting := [set(wanted) - group.probed() for group in groups]):
+        if any(group.lost() for group in groups) or interrupted.wait(_TICK_S):
             return None
         if time.monotonic() - began > bound_s:
             break

@@ -229,11 +229,11 @@ class Trial:
         """Return the services that exited or hung by themselves since the load began, and were started again."""
         load_ns = self._load_start_ns + self._origin_ns
         revivals = self._revivals()[self._revived_before :]
-        crashed = [each for each in revivals if each.at_ns >= load_ns]
+        crashed = [revival for revival in revivals if revival.at_ns >= load_ns]
         self._problems += [
-            f"{each.service} on {each.host} had to be started again before the load: it {each.why}"
-            for each in revivals
-            if each.at_ns < load_ns
+            f"{revival.service} on {revival.host} had to be started again before the load: it {revival.why}"
+            for revival in revivals
+            if revival.at_ns < load_ns
         ]
         for each in crashed:
             self._watcher.on(ServiceRevived(each.host, each.service, each.why))
@@ -334,7 +334,7 @@ class Trial:
         """Wait for every group to receive the probes; return how far they got, or None if that cannot be judged."""
         self._watcher.on(PhaseBegun("group"))
         wanted, bound_s = sorted(ClientGroup(auditors).probed()), self._plan.scenario.recovery / 1e9
-        groups = [ClientGroup(each) for each in members]
+        groups = [ClientGroup(member) for member in members]
         group = await_probes(groups, wanted, bound_s, self._interrupted) if wanted else None
         if group is None:
             self._problems.append("whether the group receives messages after healing was not seen")

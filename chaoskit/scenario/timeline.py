@@ -122,7 +122,7 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
     for index, spec in enumerate(specs):
         source = random.Random(f"{seed}/{index}")  # noqa: S311  # reproducible, not secret
         choices = spec.choices()
-        weights = [each.weight for each in choices]
+        weights = [choice.weight for choice in choices]
         series, trigger = spec.every is not None, spec.trigger
         at_most = targets.minority if series and spec.at_most is None else spec.at_most
         overlap = not series if spec.overlap is None else spec.overlap
@@ -169,7 +169,7 @@ def check_targets(
             what = "client" if of_clients else "host or role"
             raise BadInput(f"{key}: there is no {what} {target!r}; {nearest(name, known)}")
         role = CLIENT_ROLES.get(name) if of_clients else None
-        if role and not any(each.startswith(role) for each in targets):
+        if role and not any(target.startswith(role) for target in targets):
             raise BadInput(f"{key}: the workload has no {role}")
         if colon and partition not in partitions:
             raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, partitions)}")

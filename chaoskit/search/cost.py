@@ -96,7 +96,7 @@ def _cost(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     told = [verdict["latency"].get("send", {}) for verdict in verdicts]
     values = [[point[key] for point in told if point.get(key) is not None] for key in _POINTS]
     rate = mean(verdict["rates"]["acks_per_s"] for verdict in verdicts)
-    return [number(round(rate)), *(f"{median(each):,.1f}" if each else _NONE for each in values)]
+    return [number(round(rate)), *(f"{median(value):,.1f}" if value else _NONE for value in values)]
 
 
 def _lost(verdicts: Sequence[Mapping[str, Any]]) -> str:

@@ -263,8 +263,8 @@ def _readable(folder: Path) -> dict[Place, pa.Array]:
     """Return, for each partition, the values of intact messages of another run that were read."""
     history = History.open(folder)
     values = {}
-    for each in history.partitions:
-        messages = history.messages(each.topic, each.partition)
+    for partition in history.partitions:
+        messages = history.messages(partition.topic, partition.partition)
         foreign = messages.filter(pc.equal(messages["payload"].cast(pa.string()), "foreign"))
-        values[each.topic, each.partition] = foreign["value"].combine_chunks()
+        values[partition.topic, partition.partition] = foreign["value"].combine_chunks()
     return values

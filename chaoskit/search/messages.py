@@ -110,7 +110,7 @@ def explore(plan: Plan, store_folder: Path, watcher: Watcher, wishes: Wishes) ->
         for number, (aim, possible) in enumerate(wanted, 1):
             points.append(_try(possible, aim, usual, site, watcher))
             watcher.on(WireTried(number, len(wanted), points[-1]))
-            store.write_json(quiet / RESULT, [asdict(each) for each in points])
+            store.write_json(quiet / RESULT, [asdict(point) for point in points])
             owner.give([quiet / RESULT])
     return points
 
@@ -207,6 +207,6 @@ def _try(plan: Plan, aim: Aim, usual: Set[str], site: Site, watcher: Watcher) ->
         counts={name: each["count"] for name, each in anomalies.items()},
         open=told["counts"]["indeterminate"],
         unavailable_ms=told["availability"].get("longest_unavailable_ms"),
-        why=reasons or "; ".join(dict.fromkeys(each["why"] for each in anomalies.values() if each["why"])),
+        why=reasons or "; ".join(dict.fromkeys(anomaly["why"] for anomaly in anomalies.values() if anomaly["why"])),
         run=told["run"],
     )

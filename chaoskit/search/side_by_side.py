@@ -105,11 +105,11 @@ def _names(cell: Cell) -> tuple[str, str]:
 
 def _round_trip(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> RoundTrip:
     payload, (name, load) = _options(cell).message_size, _names(cell)
-    took = [each["latency"].get("send_from_actual", {}) for each in verdicts]
+    took = [verdict["latency"].get("send_from_actual", {}) for verdict in verdicts]
     p50, p99 = (_half_us([each.get(f"{point}_ms") for each in took]) for point in ("p50", "p99"))
     published = sweep.published.get(name) if payload == smallest(sweep) else None
     # Each publisher's first message warms it up, before anybody is there to answer.
-    unanswered = sum(max(0, each["counts"]["indeterminate"] - _options(cell).producers) for each in verdicts)
+    unanswered = sum(max(0, verdict["counts"]["indeterminate"] - _options(cell).producers) for verdict in verdicts)
     told = None if published is None else published / 1e3
     return RoundTrip(name, load, payload, p50, p99, told, unanswered, _verdicts(cell, verdicts))
 
@@ -122,29 +122,29 @@ def _half_us(round_trips_ms: Sequence[float | None]) -> float | None:
 def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received: ReceivedUntil) -> Throughput:
     payload, (name, load) = _options(cell).message_size, _names(cell)
     load_ns = cell.plan.scenario.workload.duration
-    ends = ((each["run"], round(each["load_start_s"] * SECOND) + load_ns) for each in verdicts)
+    ends = ((verdict["run"], round(verdict["load_start_s"] * SECOND) + load_ns) for verdict in verdicts)
     count = median(received(run, end_ns) for run, end_ns in ends)
-    per_s, sent = count * SECOND / load_ns, sum(each["counts"]["sent"] for each in verdicts)
+    per_s, sent = count * SECOND / load_ns, sum(verdict["counts"]["sent"] for verdict in verdicts)
     counted = _found(sweep, verdicts)
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 
 
 def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fate:
-    acked, received = (sum(each["counts"][count] for each in verdicts) for count in ("acked", "received"))
-    told = (found["why"] for each in verdicts for name, found in each["anomalies"].items() if name in sweep.count)
-    reasons = (reason for each in verdicts for reason in each["reasons"])
+    acked, received = (sum(verdict["counts"][count] for verdict in verdicts) for count in ("acked", "received"))
+    told = (found["why"] for verdict in verdicts for name, found in verdict["anomalies"].items() if name in sweep.count)
+    reasons = (reason for verdict in verdicts for reason in verdict["reasons"])
     why = tuple(dict.fromkeys(words for words in (*told, *reasons) if words))
     return Fate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)
 
 
 def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     seen: Counter[str] = Counter()
-    for each in verdicts:
-        seen.update({name: each["anomalies"][name]["count"] for name in sweep.count if name in each["anomalies"]})
+    for verdict in verdicts:
+        seen.update({name: verdict["anomalies"][name]["count"] for name in sweep.count if name in verdict["anomalies"]})
     return {name: seen[name] for name in sweep.count}
 
 
 def _verdicts(cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> str:
-    seen = Counter(str(each["verdict"]) for each in verdicts)
+    seen = Counter(str(verdict["verdict"]) for verdict in verdicts)
     told = ", ".join(name if count == 1 else f"{count} {name}" for name, count in seen.items())
     return told if len(verdicts) == len(cell.plans) else f"{told}; {len(verdicts)} of {len(cell.plans)} runs"

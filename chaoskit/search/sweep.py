@@ -268,8 +268,8 @@ def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tupl
 
 def _plan(spec: SweepSpec, names: Sequence[str], overrides: Sequence[Overrides], seed: int, path: Path) -> Plan:
     content: dict[str, Any] = dict(spec.base)
-    for each in overrides:
-        content = merge(content, each)
+    for override in overrides:
+        content = merge(content, override)
     if strange := content.keys() & _OURS:
         raise BadInput(f"{path}: {min(strange)}: set by the sweep itself; remove it from base and axes")
     source = f"{path}: {'/'.join(names)}"

@@ -101,7 +101,7 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
         "p99_ms": _median(verdicts, "quiet", "p99_ms"),
         "under_faults_p99_ms": _median(verdicts, "under_faults", "p99_ms"),
         "acks_per_s": mean(rates) if rates else None,
-        "full": sum(any(full(machine)) for each in verdicts if (machine := each.get("machine")) is not None),
+        "full": sum(any(full(machine)) for verdict in verdicts if (machine := verdict.get("machine")) is not None),
         "run_folders": {seed: verdict["run"] for seed, verdict in sorted(results.verdicts.items())},
     }
 

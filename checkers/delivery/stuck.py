@@ -92,7 +92,7 @@ def reader_cases(part: Part) -> pa.Table:
         spans = _unpaused(part, view, begin)
         faults = hindering(part.setting, concerned(part.operations, view, [int(process)]), direct=True)
         received_ns = view.receives.received_ns[own]
-        quiet = [each for span in spans for each in silences(part.setting, faults, received_ns, *span)]
+        quiet = [silence for span in spans for silence in silences(part.setting, faults, received_ns, *span)]
         if quiet:
             found.append(_unread(view, begin, own, quiet))
     return merged(found)

@@ -93,7 +93,9 @@ def _ends_unnoticed(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
         due_ns = promised_ns + TOLD_NS + apart_ns
         if end.process not in heard or end.since_ns < stay.from_ns or due_ns > stay.until_ns:
             continue
-        told = any(each.publisher == end.process and end.since_ns - apart_ns <= each.at_ns <= due_ns for each in alarms)
+        told = any(
+            alarm.publisher == end.process and end.since_ns - apart_ns <= alarm.at_ns <= due_ns for alarm in alarms
+        )
         if not told and watch.asked(stay, end.since_ns, due_ns, TOLD_NS):
             last = watch.sends(end.process)[0][-1]
             value, op = int(log.sends.value[last]), int(log.operations.op[log.sends.operation[last]])
@@ -146,14 +148,14 @@ def _pauses_unnoticed(view: FeedView, watch: Watch, stay: Stay, arrivals: _Arriv
         return []
     next_ns = np.append(np.minimum.accumulate(arrivals.sent_ns[::-1])[::-1][1:], stay.until_ns)
     long = next_ns - apart_ns - arrivals.received_ns >= stay.deadline_ns + TOLD_NS
-    alarms = [each.at_ns for each in watch.alarms(stay) if each.silent]
+    alarms = [alarm.at_ns for alarm in watch.alarms(stay) if alarm.silent]
     found = []
     for index in np.flatnonzero(long & (arrivals.sent_ns != UNSENT_NS)).tolist():
         since_ns, from_ns = int(arrivals.received_ns[index]), int(arrivals.sent_ns[index]) - apart_ns
         due_ns = since_ns + stay.deadline_ns + TOLD_NS + apart_ns
         if due_ns > stay.until_ns or not watch.publishing(since_ns - apart_ns, due_ns):
             continue
-        told = any(from_ns <= each <= due_ns for each in alarms)
+        told = any(from_ns <= alarm <= due_ns for alarm in alarms)
         if not told and watch.asked(stay, since_ns, due_ns, TOLD_NS):
             row = arrivals.row[index]
             value, op = log.receives.value[row], log.operations.op[log.receives.operation[row]]

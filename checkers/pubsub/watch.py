@@ -94,7 +94,7 @@ class Watch:
     def of(self, stay: Stay) -> list[Alarm]:
         """Return what its client was told at any time, in order of time."""
         process = self._log.operations.process
-        return [each for each in self._alarms if process[each.row] == process[stay.row]]
+        return [alarm for alarm in self._alarms if process[alarm.row] == process[stay.row]]
 
     def next_ns(self, stay: Stay) -> int:
         """Return when the next stay of the same client began."""

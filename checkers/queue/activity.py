@@ -137,9 +137,9 @@ def stuck_cases(view: QueueView) -> pa.Table:
     for gap_ns in silences(setting, _hindering(view), log.receives.received_ns, 0, setting.load_end_ns or 0):
         silent_ns, over_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
         from_ns, until_ns = np.zeros_like(silent_ns), np.zeros_like(over_ns)
-        for each in members.tolist():
-            span = asked(log.operations, int(sessions.process[each]), int(silent_ns[each]), int(over_ns[each]))
-            from_ns[each], until_ns[each] = span
+        for member in members.tolist():
+            span = asked(log.operations, int(sessions.process[member]), int(silent_ns[member]), int(over_ns[member]))
+            from_ns[member], until_ns[member] = span
         there = members[until_ns[members] > from_ns[members]]
         room = _room(view, silent_ns, there)
         if view.has("single-active") and not room.all():

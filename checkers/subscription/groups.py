@@ -212,6 +212,6 @@ class GroupChecker:
                 reprocessed_cases(view, members),
                 double_cases(view, ownerships),
             ]
-            others = np.concatenate([members[:0], *(each for each in of_groups if each is not members)])
+            others = np.concatenate([members[:0], *(group for group in of_groups if group is not members)])
             found.append(standing_cases(view, operations, ownerships, members, np.setdiff1d(others, members)))
         return merged(found)

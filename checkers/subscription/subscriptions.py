@@ -321,16 +321,16 @@ class SubscriptionChecker:
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all subscriptions."""
         found = [no_findings()]
-        for each in subscriptions_of(part):
+        for subscription in subscriptions_of(part):
             view = part.view(LogView)
             found += [
-                vanished_cases(view, each),
-                undrained_cases(part, each),
-                redelivered_cases(view, each),
-                double_cases(view, each),
-                active_cases(view, each),
-                order_cases(view, each),
-                unflagged_cases(view, each),
-                subscription_cases(part, each),
+                vanished_cases(view, subscription),
+                undrained_cases(part, subscription),
+                redelivered_cases(view, subscription),
+                double_cases(view, subscription),
+                active_cases(view, subscription),
+                order_cases(view, subscription),
+                unflagged_cases(view, subscription),
+                subscription_cases(part, subscription),
             ]
         return merged(found)

@@ -130,7 +130,7 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
     return findings_of(
         sends.setting,
         SLOW_RECOVERY,
-        details=[f"after {each.kind} (fault {each.number}){ending}" for each in faults for ending in how] or ("",),
+        details=[f"after {fault.kind} (fault {fault.number}){ending}" for fault in faults for ending in how] or ("",),
         detail=detail,
         value=np.full(op.size, NONE),
         position=np.full(op.size, NONE),
@@ -153,8 +153,10 @@ def outlier_cases(sends: _Sends) -> pa.Table:
     took_ns = end_ns - due_ns
     faults, last_ns = sends.setting.faults, int(end_ns.max(initial=0))
     inside = [
-        np.flatnonzero((due_ns < (last_ns if each.healed_ns is None else each.healed_ns)) & (end_ns >= each.start_ns))
-        for each in faults
+        np.flatnonzero(
+            (due_ns < (last_ns if fault.healed_ns is None else fault.healed_ns)) & (end_ns >= fault.start_ns)
+        )
+        for fault in faults
     ]
     disturbed = np.zeros(due_ns.size, np.bool_)
     for rows in inside:
@@ -169,7 +171,7 @@ def outlier_cases(sends: _Sends) -> pa.Table:
     return findings_of(
         sends.setting,
         LATENCY_OUTLIER,
-        details=[*(f"under {each.kind} (fault {each.number})" for each in faults), "under no fault"],
+        details=[*(f"under {fault.kind} (fault {fault.number})" for fault in faults), "under no fault"],
         detail=standing_out,
         value=np.full(row.size, NONE),
         position=np.full(row.size, NONE),

@@ -84,7 +84,7 @@ def with_orders(data: Graph, process: Ints, start_ns: Ints, end_ns: Ints) -> Gra
     follows = np.flatnonzero(last >= 0)
     sources = [order[:-1][same], ended, instants[:-1], instants[last[follows]]]
     targets = [order[1:][same], instants, instants[1:], follows]
-    kinds = np.repeat([PROCESS, REALTIME], [sources[0].size, sum(each.size for each in sources[1:])])
+    kinds = np.repeat([PROCESS, REALTIME], [sources[0].size, sum(source.size for source in sources[1:])])
     return Graph(
         data.nodes,
         ended.size,

@@ -102,6 +102,6 @@ def _refuse(key: str, name: str, known: Known) -> str:
 
 
 def _closest(name: str, names: Iterable[str]) -> str:
-    by_lower = {each.lower(): each for each in sorted(names)}
+    by_lower = {name.lower(): name for name in sorted(names)}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_CLOSE)
     return by_lower[found[0]] if found else ""

@@ -51,7 +51,7 @@ class CyclonePublisher:
         self._completed = completed
         self._unacked: deque[int] = deque()
         self._writers = {topic: DataWriter(domain, Topic(domain, topic, Message), qos=qos) for topic in topics}
-        settle(lambda: sum(len(known(each.get_matched_subscriptions)) for each in self._writers.values()))
+        settle(lambda: sum(len(known(writer.get_matched_subscriptions)) for writer in self._writers.values()))
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         if len(self._unacked) >= _UNACKED_MAX:
@@ -92,8 +92,8 @@ class CyclonePublisher:
         deadline = time.monotonic() + timeout_s
         try:
             return all(
-                each.wait_for_acks(round(max(0.0, deadline - time.monotonic()) * SECOND))
-                for each in self._writers.values()
+                writer.wait_for_acks(round(max(0.0, deadline - time.monotonic()) * SECOND))
+                for writer in self._writers.values()
             )
         except AttributeError:  # release 11.0.1 looks for the code of a time-out in Python's own Exception
             return False

@@ -43,9 +43,9 @@ class CycloneSubscriber:
         }
         self._waits = WaitSet(domain)
         self._conditions = [ReadCondition(reader, _ANY) for reader in self._readers.values()]
-        for each in self._conditions:
-            self._waits.attach(each)
-        settle(lambda: sum(len(known(each.get_matched_publications)) for each in self._readers.values()))
+        for condition in self._conditions:
+            self._waits.attach(condition)
+        settle(lambda: sum(len(known(reader.get_matched_publications)) for reader in self._readers.values()))
         self._stays = Stays(topics, connection[LEASE_NS])
         self._stays.begin(since_ns, lambda topic: _matched(self._readers[topic]))
 
@@ -57,7 +57,7 @@ class CycloneSubscriber:
             for topic, reader in self._readers.items():
                 if (left := messages_max - len(found)) > 0:
                     samples = (each for each in reader.take(left) if isinstance(each, Message))
-                    found += [Delivery(topic, 0, None, each.payload, NO_POSITION, None) for each in samples]
+                    found += [Delivery(topic, 0, None, sample.payload, NO_POSITION, None) for sample in samples]
         except DDSException as error:
             return found, str(error)
         return found, None

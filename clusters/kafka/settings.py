@@ -236,7 +236,7 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
 
 def _in_zookeeper(options: KafkaOptions, addresses: Sequence[str], index: int) -> dict[str, Any]:
     """Return the settings of a broker's place in a cluster with ZooKeeper."""
-    servers = [addresses[each] for each in zookeepers(options, len(addresses))]
+    servers = [addresses[zookeeper] for zookeeper in zookeepers(options, len(addresses))]
     return {
         "broker.id": index + 1,
         "zookeeper.connect": server.connection(servers),

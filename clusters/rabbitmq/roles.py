@@ -90,7 +90,7 @@ class Roles:
 
     def _connected(self) -> tuple[str, ...]:
         """Return the hosts that clients are connected to, those with most connections first."""
-        nodes = Counter(each["node"] for each in self._management.connections() if "node" in each)
+        nodes = Counter(connection["node"] for connection in self._management.connections() if "node" in connection)
         if not nodes:
             raise ServiceError("no client is connected")
         return tuple(self._named(node) for node, _ in nodes.most_common())
@@ -98,7 +98,7 @@ class Roles:
     def _active_consumer(self, name: str) -> str:
         """Return the host whose node the queue's only active consumer is connected to."""
         consumers = self._stored.told(name).get("consumer_details", ())
-        active = [each for each in consumers if each.get("activity_status") in ("single_active", "up")]
+        active = [consumer for consumer in consumers if consumer.get("activity_status") in ("single_active", "up")]
         active = [each for each in active if each.get("active", True)]
         if not active:
             raise ServiceError(f"{name} has no active consumer at the moment")

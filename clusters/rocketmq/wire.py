@@ -156,7 +156,7 @@ class RemotingDecoder(SizePrefixed):
         kind, size = _header(response)
         if kind == _BINARY:
             return response[: _HEADER.size] + struct.pack(">h", _ERRORS[error]) + response[_HEADER.size + 2 :]
-        found = next((each for each in _fields(response, _HEADER.size + size) if each[1] == b"code"), None)
+        found = next((field for field in _fields(response, _HEADER.size + size) if field[1] == b"code"), None)
         if found is None:
             raise ValueError("a header without a code")
         code = str(_ERRORS[error]).encode()

@@ -283,7 +283,7 @@ def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
 
 def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
     """Return zoo.cfg of the host at `index`; server ids count from 1."""
-    servers = {each + 1: addresses[each] for each in options.place(len(addresses)).zookeepers}
+    servers = {zookeeper + 1: addresses[zookeeper] for zookeeper in options.place(len(addresses)).zookeepers}
     return server.zoo_cfg(options.config.zookeeper, servers, addresses[index], data_dir)
 
 

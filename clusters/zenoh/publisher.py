@@ -76,8 +76,8 @@ class ZenohPublisher:
     def close(self, timeout_s: float) -> None:
         if self._presence:
             self._presence.close()
-        for each in self._publishers.values():
-            each.undeclare()  # type: ignore[no-untyped-call]
+        for publisher in self._publishers.values():
+            publisher.undeclare()  # type: ignore[no-untyped-call]
         self._publishers.clear()
 
     def _open(self) -> bool:

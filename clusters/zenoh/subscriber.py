@@ -77,8 +77,8 @@ class ZenohSubscriber:
         if self._presence:
             self._stays.end()
             self._presence.close()
-        for each in self._subscribers:
-            each.undeclare()  # type: ignore[no-untyped-call]
+        for subscriber in self._subscribers:
+            subscriber.undeclare()  # type: ignore[no-untyped-call]
         self._subscribers.clear()
 
     def _open(self) -> bool:

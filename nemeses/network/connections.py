@@ -216,7 +216,7 @@ def _orphans(strike: Strike, host: ServiceHost) -> str:
     """
     ended = {(peer, local) for local, peer in strike.kept(_Ended).ends[host.name]}
     hosts = strike.kept(_Ended).peers[host.name].hosts
-    theirs = {ends for ends in ended if ends[0].rsplit(":", 1)[0] in {each.address for each in hosts}}
+    theirs = {ends for ends in ended if ends[0].rsplit(":", 1)[0] in {host.address for host in hosts}}
     kept = theirs & set().union(*map(_established, hosts))
     if theirs and not kept:
         raise NemesisError(f"none of {len(theirs)} connections with {host.name} is still open at its peers")

@@ -46,7 +46,7 @@ class Channel:
         finishing: Callable[[Channel], None],
     ) -> None:
         self.client, self.server = ends
-        self.numbers = tuple(each.fileno() for each in ends)
+        self.numbers = tuple(end.fileno() for end in ends)
         self.request, self.response = flows
         self.closed = False
         self._poll = poll

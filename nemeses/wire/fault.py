@@ -271,7 +271,7 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
         raise BadInput(f"then: hold-until: there is no {argument!r}; {nearest(argument, wire.messages)}")
     if parameters.action == rules.ERROR:
         argument = str(parameters.argument)
-        known = {each for errors in wire.refusable.values() for each in errors}
+        known = {error for errors in wire.refusable.values() for error in errors}
         if known and argument not in known:
             raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, known)}")
         if parameters.message not in wire.refusable:

@@ -143,7 +143,7 @@ def _archive(wire: Wire) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         packages: set[str] = set()
-        for module in sorted({*_MODULES, *(each.partition(":")[0] for each in wire.decoders.values())}):
+        for module in sorted({*_MODULES, *(decoder.partition(":")[0] for decoder in wire.decoders.values())}):
             packages |= _packages(module)
             archive.writestr(f"{module.replace('.', '/')}.py", _source(module))
         for package in packages:

@@ -115,7 +115,7 @@ class _Pinger:
             time.sleep(timeout_s)
             return
         answers = self._subscriber.poll(timeout_s, _TAKEN_MAX)[0]
-        if any(each.payload == self._ping.payload for each in answers):
+        if any(answer.payload == self._ping.payload for answer in answers):
             self._end(OK, None)
         elif time.monotonic_ns() > self._ping.until_ns:
             self._end(INFO, "no answer within 1 s")
@@ -151,8 +151,8 @@ def _answer(job: Job[FeedOptions]) -> None:
     publisher = clients.feed_publisher(sending, f"{name}-answers", [pong], lambda *_: None)
 
     def answered(deliveries: list[Delivery]) -> None:
-        for each in deliveries:
-            publisher.send(pong, 0, None, each.payload, 0)
+        for delivery in deliveries:
+            publisher.send(pong, 0, None, delivery.payload, 0)
         publisher.poll(0)
 
     subscriber = clients.feed_subscriber(settings, name, [ping])

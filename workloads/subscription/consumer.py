@@ -103,12 +103,14 @@ class _Member:
     def _settle(self, deliveries: Sequence[Delivery], how: Settlement) -> None:
         if not deliveries:
             return
-        last = list({(each.topic, each.partition): each for each in deliveries}.values())
+        last = list({(delivery.topic, delivery.partition): delivery for delivery in deliveries}.values())
         cumulative = how == "ack" and self._options.acks == "cumulative"
         op = self._recorder.invoke(how)
-        for each in deliveries:
-            self._recorder.observe(op, each.topic, each.partition, Acknowledged(_SUBSCRIPTION, each.position, how))
+        for delivery in deliveries:
+            self._recorder.observe(
+                op, delivery.topic, delivery.partition, Acknowledged(_SUBSCRIPTION, delivery.position, how)
+            )
         outcome, error = self.subscriber.settle(*((last, "ack-cumulative") if cumulative else (deliveries, how)))
         if how == "ack" and outcome == FAIL:
-            self._left |= {(each.topic, each.partition, each.position): each for each in deliveries}
+            self._left |= {(delivery.topic, delivery.partition, delivery.position): delivery for delivery in deliveries}
         self._recorder.complete(op, outcome, error)

@@ -118,7 +118,7 @@ def write_empty(run_folder: Path) -> None:
     """
     wal, unfinished = run_folder / "wal", run_folder / ".compacting"
     shutil.rmtree(unfinished, ignore_errors=True)
-    audits = {place: audit for each in digests(run_folder) for place, audit in _audited(each.audits, each.names)}
+    audits = {place: audit for digest in digests(run_folder) for place, audit in _audited(digest.audits, digest.names)}
     with room_in(run_folder):
         unfinished.mkdir()
         write_operations(unfinished / "operations.parquet", (), audits, read_topics(wal))

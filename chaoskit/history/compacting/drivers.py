@@ -85,7 +85,7 @@ def parse_drivers(content: bytes) -> list[DriverTold]:
 
 def apart_ns(drivers: Sequence[DriverTold]) -> int:
     """Return the most by which the times of two clients may be wrong against each other, ns."""
-    return int(2e6 * max((each["uncertainty_ms"] for each in drivers), default=0))
+    return int(2e6 * max((driver["uncertainty_ms"] for driver in drivers), default=0))
 
 
 class DriverLog:
@@ -148,7 +148,9 @@ class DriverClocks:
         """Return logs with all times as of the harness's clock."""
         if not self.driver:
             return list(logs)
-        return [replace(log, segments=tuple(self._aligned(log.client, each) for each in log.segments)) for log in logs]
+        return [
+            replace(log, segments=tuple(self._aligned(log.client, segment) for segment in log.segments)) for log in logs
+        ]
 
     def told(self) -> list[DriverTold]:
         """Return the drivers as in verdict.json."""
@@ -205,8 +207,8 @@ class _Clock:
     """A driver's clock, from the comparisons with it."""
 
     def __init__(self, comparisons: Sequence[Comparison]) -> None:
-        best_ns = min(each.error_ns for each in comparisons)
-        good = [each for each in comparisons if each.error_ns <= _WORSE * best_ns]
+        best_ns = min(comparison.error_ns for comparison in comparisons)
+        good = [comparison for comparison in comparisons if comparison.error_ns <= _WORSE * best_ns]
         at_ns = np.array([each.at_ns for each in good], np.int64)
         ahead_ns = np.array([each.ahead_ns for each in good], np.int64)
         self.ahead_ns, self.wall_ahead_ns = good[0].ahead_ns, good[0].wall_ahead_ns

@@ -180,7 +180,7 @@ class Placements:
         return [NewLeader(now.at_ns, before.leader) for before, now in led if now.leader != before.leader]
 
     def _led(self, place: Place) -> list[Standing]:
-        return [each for each in self.standings(place) if each.leader]
+        return [standing for standing in self.standings(place) if standing.leader]
 
     def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
         """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.

@@ -354,7 +354,7 @@ def _split(*keys: Ints) -> list[Ints]:
 
 def _different(numbers: Ints) -> list[int]:
     """Return the numbers that there are; cheap if they come in long runs."""
-    return sorted({int(each) for each in numbers[np.flatnonzero(np.diff(numbers, prepend=-1))]})
+    return sorted({int(number) for number in numbers[np.flatnonzero(np.diff(numbers, prepend=-1))]})
 
 
 def _disordered(into: Digest, read: Records) -> tuple[Records, Ints]:

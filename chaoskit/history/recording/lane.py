@@ -29,9 +29,9 @@ def delivered(kind: Callable[..., D], messages: list[Any]) -> tuple[list[D], lis
         kind: a named tuple with the fields of `chaoskit.history.recording.recorder.Delivery`.
         messages: each has `error()`, `topic()`, `partition()`, `key()`, `value()` and `offset()`.
     """
-    good = [each for each in messages if each.error() is None]
+    good = [message for message in messages if message.error() is None]
     parts = ((each.topic(), each.partition(), each.key(), each.value(), each.offset(), None) for each in good)
-    return [kind(*each) for each in parts], [each for each in messages if each.error() is not None]
+    return [kind(*part) for part in parts], [message for message in messages if message.error() is not None]
 
 
 class Report:

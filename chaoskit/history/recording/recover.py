@@ -107,7 +107,7 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
         torn += dropped
     with reading(folder / f"{client}.names"):
         names = tuple(read_names(folder / f"{client}.names"))
-    if not names and not (folder / f"{client}.names").exists() and any(each["name"].any() for each in segments):
+    if not names and not (folder / f"{client}.names").exists() and any(segment["name"].any() for segment in segments):
         raise BadInput(
             f"{folder / f'{client}.names'} is missing: the topics in its logs cannot be told. Restore the file, or run "
             "the scenario again"

@@ -178,7 +178,7 @@ class Pairing:
 def operation_tables(starts: np.ndarray, end_ns: np.ndarray, outcome: np.ndarray) -> Iterator[pa.Table]:
     """Yield operations as tables of schema OPERATIONS."""
     processes = np.unique(starts["process"])
-    clients = pa.array([f"process-{each}" for each in processes.tolist()], pa.string())
+    clients = pa.array([f"process-{process}" for process in processes.tolist()], pa.string())
     for first in range(0, starts.size, _GROUP):
         part = starts[first : first + _GROUP]
         ends = end_ns[first : first + _GROUP]

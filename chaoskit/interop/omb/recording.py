@@ -105,4 +105,4 @@ def _singles(recorder: WalRecorder, writer: payload.Writer) -> None:
 def _polls(recorder: WalRecorder, payloads: list[bytes]) -> None:
     for first in range(0, _MESSAGES, _POLL):
         with recorder.operation("poll") as op:
-            recorder.received(op, [Delivery(_TOPIC, 0, None, each, first, None) for each in payloads])
+            recorder.received(op, [Delivery(_TOPIC, 0, None, payload, first, None) for payload in payloads])

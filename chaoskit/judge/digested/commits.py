@@ -18,12 +18,12 @@ _FIRST = commits.WIDTH
 def commits_back(digests: Sequence[Digest]) -> int:
     """Return how many commits, at least, were below a position that their group had committed before."""
     rows: dict[tuple[str, int, str], list[list[int]]] = defaultdict(list)
-    for each in digests:
-        for row in each.commits.tolist():
-            topic, group = (str(each.names[row[column] - 1]) for column in (commits.NAME, commits.GROUP))
-            first = row[commits.FIRST] if not each.counted.get("sought", 0) else np.iinfo(np.int64).max
+    for digest in digests:
+        for row in digest.commits.tolist():
+            topic, group = (str(digest.names[row[column] - 1]) for column in (commits.NAME, commits.GROUP))
+            first = row[commits.FIRST] if not digest.counted.get("sought", 0) else np.iinfo(np.int64).max
             rows[topic, row[commits.PARTITION], group].append([*row, first])
-    count = sum(each.counted.get("regressed", 0) for each in digests)
+    count = sum(digest.counted.get("regressed", 0) for digest in digests)
     for several in rows.values():
         own = np.array(several, np.int64)
         order = np.argsort(own[:, commits.REACHED], kind="stable")

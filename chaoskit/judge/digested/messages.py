@@ -86,13 +86,13 @@ class Digested:
         self._digests = digests(folder)
         self._readers = Readers(self._digests, self._routes, groups)
         self._sent_places, self._acked_places = self._union("sent", None), self._union("acked", None)
-        everything = np.concatenate([self._pending(), *(each.blocks for each in portions(folder))])
+        everything = np.concatenate([self._pending(), *(portion.blocks for portion in portions(folder))])
         acked = everything[:, blocks.ACKED] == 1
         self._acked, self._others = blocks.disjoint(everything[acked]), blocks.disjoint(everything[~acked])
 
     def _pending(self) -> Ints:
         """Return blocks of the sends that never completed."""
-        sends = np.concatenate([np.zeros(0, RECORD), *(each.open for each in self._digests)])
+        sends = np.concatenate([np.zeros(0, RECORD), *(digest.open for digest in self._digests)])
         values, sent_ns, none = sends["value"], sends["start_ns"], np.full(sends.size, NO_POSITION)
         places, numbers = self._routes.places(values), self._routes.numbers(values)
         return blocks.blocks(places, numbers, (sent_ns, sent_ns), none, self._origin_ns, acked=False)
@@ -105,13 +105,13 @@ class Digested:
         """
         pieces = [*self._missing(audits), *self._strange(), *self._odd(), *self._misrouted()]
         findings, widest = (
-            pa.Table.from_pylist([each.row(self, widest=wide) for each in pieces], FINDINGS) for wide in (False, True)
+            pa.Table.from_pylist([piece.row(self, widest=wide) for piece in pieces], FINDINGS) for wide in (False, True)
         )
         return Told(
             findings,
             widest,
-            np.array([each.count for each in pieces], np.int64),
-            [each.places for each in pieces],
+            np.array([piece.count for piece in pieces], np.int64),
+            [piece.places for piece in pieces],
             tuple(self._doubts(audits)),
         )
 
@@ -159,7 +159,7 @@ class Digested:
         """
         acked, received, kept = self._acked_places, self._union("received", None), self._union("received", True)
         never, read = acked.minus(received), self._union("received", False)
-        complete = bool(audits) and all(isinstance(each, Bounds) and each.complete for each in audits.values())
+        complete = bool(audits) and all(isinstance(audit, Bounds) and audit.complete for audit in audits.values())
         missing = acked.minus(kept) if complete else never
         fates = Fates(
             self._routes, self._acked, acked=acked, kept=kept, never=never, ordered=not self.counted("disordered")
@@ -175,20 +175,20 @@ class Digested:
 
     def _dense(self, place: Place, audit: Bounds) -> bool:
         """Return whether the final read found a message at every position from the first one on."""
-        for each in self._digests:
+        for digest in self._digests:
             for name, partition, _, _, low, high, count in (
-                each.reads.tolist() if each.client.startswith(AUDITOR) else ()
+                digest.reads.tolist() if digest.client.startswith(AUDITOR) else ()
             ):
-                if (str(each.names[name - 1]), partition) == place:
+                if (str(digest.names[name - 1]), partition) == place:
                     return bool(low == audit.low and high - low + 1 == count)
         return False
 
     def _union(self, name: str, audits: bool | None) -> Intervals:
         """Return the union of a set of all clients, or of the final read's, or of all others'."""
         whole = Intervals()
-        for each in self._digests:
-            if audits is None or each.client.startswith(AUDITOR) == audits:
-                whole.update(getattr(each, name))
+        for digest in self._digests:
+            if audits is None or digest.client.startswith(AUDITOR) == audits:
+                whole.update(getattr(digest, name))
         return whole
 
     def _strange(self) -> Iterator[_Piece]:
@@ -204,33 +204,33 @@ class Digested:
                 yield _Piece(fate, self._places[route], Intervals(np.array([start]), np.array([end])))
 
     def _odd(self) -> Iterator[_Piece]:
-        for each in self._digests:
-            for row in each.odd:
-                place = str(each.names[row["name"] - 1]), int(row["partition"])
+        for digest in self._digests:
+            for row in digest.odd:
+                place = str(digest.names[row["name"] - 1]), int(row["partition"])
                 own = self._routes.places(np.array([row["value"]], np.int64))
                 at_ns = int(row["at_ns"]) - self._origin_ns
                 piece = Intervals(own, own + 1)
                 yield _Piece(_ODD[row["kind"]], place, piece, -1, at_ns, int(row["position"]), int(row["other"]))
 
     def _misrouted(self) -> Iterator[_Piece]:
-        for each in self._digests:
-            for name, partition, route in each.routed.tolist():
-                place = str(each.names[name - 1]), partition
+        for digest in self._digests:
+            for name, partition, route in digest.routed.tolist():
+                place = str(digest.names[name - 1]), partition
                 if route >= len(self._places) or self._places[route] != place:
                     yield _Piece(Fate.MISROUTED, place, Intervals())
 
     def _doubts(self, audits: Mapping[Place, Audit | None]) -> Iterator[str]:
         for name in ODDITIES:
-            known = sum(int(np.count_nonzero(each.odd["kind"] == ODDITIES.index(name))) for each in self._digests)
+            known = sum(int(np.count_nonzero(digest.odd["kind"] == ODDITIES.index(name))) for digest in self._digests)
             if further := self.counted(name) - known:
                 yield f"{further:,} further {name}: what explains them is not known; record: history tells"
-        readers = [each for each in self._digests if not each.client.startswith(AUDITOR)]
-        if unsteady := sum(each.counted.get("unsteady", 0) for each in readers):
+        readers = [digest for digest in self._digests if not digest.client.startswith(AUDITOR)]
+        if unsteady := sum(reader.counted.get("unsteady", 0) for reader in readers):
             yield f"consumers received {unsteady:,} messages at positions already passed; record: history tells why"
         kept = self._union("received", True)
         if passed := self._readers.passed(kept):
             yield f"consumers passed {passed:,} messages of the log without receiving them; record: history tells why"
-        whole = [isinstance(each, Bounds) and each.complete and each.low <= 0 for each in audits.values()]
+        whole = [isinstance(audit, Bounds) and audit.complete and audit.low <= 0 for audit in audits.values()]
         if audits and all(whole):
             read = self._union("received", False).minus(kept).minus(self._acked_places)
             if read.size:
@@ -290,20 +290,20 @@ class Digested:
 
     def load(self, told: Load) -> Load:
         """Return when sends were due: what is known of that without operations, with the second of the last send."""
-        seconds = [int(each.counts[:, 1].max(initial=-1)) for each in portions(self._folder)]
+        seconds = [int(portion.counts[:, 1].max(initial=-1)) for portion in portions(self._folder)]
         last_ns = told.begin_ns + (max(seconds, default=-1) + 1) * SECOND
         return replace(told, last_ns=min(last_ns, told.end_ns))
 
     def counted(self, what: str) -> int:
         """Return a number over all clients; see `Digest.counted`."""
-        return sum(each.counted.get(what, 0) for each in self._digests)
+        return sum(digest.counted.get(what, 0) for digest in self._digests)
 
     def open(self, load: Load) -> int:
         """Return how many sends of the load never completed."""
         return sum(
-            int(np.count_nonzero(each.open["intended_ns"] - self._origin_ns >= load.begin_ns))
-            for each in self._digests
-            if not each.client.startswith(AUDITOR)
+            int(np.count_nonzero(digest.open["intended_ns"] - self._origin_ns >= load.begin_ns))
+            for digest in self._digests
+            if not digest.client.startswith(AUDITOR)
         )
 
     def counts(self, timing: Timing) -> pa.Table:
@@ -317,15 +317,17 @@ class Digested:
             counted("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
             counted("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
         ]
-        for each in portions(self._folder):
-            told += _counted(each.counts, timing)
+        for portion in portions(self._folder):
+            told += _counted(portion.counts, timing)
             if len(told) > _TABLES_MAX:
                 told = [summed(told)]
         return summed(told)
 
     def waits(self, timing: Timing) -> pa.Table:
         """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""
-        return waits([each for each in self._digests if not each.client.startswith(AUDITOR)], self._origin_ns, timing)
+        return waits(
+            [digest for digest in self._digests if not digest.client.startswith(AUDITOR)], self._origin_ns, timing
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ class Readers:
         self._routes = routes
         received: dict[str, Intervals] = {}
         clients: dict[str, set[str]] = {}
-        for each in digests:
-            client = each.client.partition("#")[0]
+        for digest in digests:
+            client = digest.client.partition("#")[0]
             number = client.rpartition("-")[2]
-            if each.received.size and not client.startswith(AUDITOR):
+            if digest.received.size and not client.startswith(AUDITOR):
                 who = str(int(number) % groups) if groups and number.isdigit() else client
-                received.setdefault(who, Intervals()).update(each.received)
+                received.setdefault(who, Intervals()).update(digest.received)
                 clients.setdefault(who, set()).add(client)
         self.received: Mapping[frozenset[str], Intervals] = {frozenset(clients[who]): received[who] for who in received}
 

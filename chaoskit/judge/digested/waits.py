@@ -96,7 +96,7 @@ def _rows(  # noqa: PLR0917 - what is known of one partition
 ) -> list[dict[str, Any]]:
     load = timing.load
     given_up_ns = max(until for _, _, until in dues) - origin_ns
-    first_due_ns, last_due_ns = min(each[0] for each in dues) - origin_ns, max(each[1] for each in dues) - origin_ns
+    first_due_ns, last_due_ns = min(due[0] for due in dues) - origin_ns, max(due[1] for due in dues) - origin_ns
     begins, ends, answered = [], [], True
     for begin_ns, end_ns, open_ns in silences:
         since_ns = max(begin_ns, open_ns) - origin_ns if open_ns != _FOREVER else _FOREVER
@@ -112,7 +112,7 @@ def _rows(  # noqa: PLR0917 - what is known of one partition
     told = list(waits_of(found, timing))
     answers = None
     if acks:
-        answers = min(each[0] for each in acks) - origin_ns, max(each[1] for each in acks) - origin_ns
+        answers = min(ack[0] for ack in acks) - origin_ns, max(ack[1] for ack in acks) - origin_ns
         told += _quick(told, answers, timing)
     rows = waits_rows(found, told, (first_due_ns, last_due_ns), answers)
     return [{"topic": place[0], "partition": place[1], **row} for row in rows]

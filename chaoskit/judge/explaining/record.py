@@ -140,7 +140,11 @@ class Record:
     @property
     def places(self) -> list[Place]:
         """All partitions; none if messages were not recorded one by one."""
-        return [] if self.history is None else [(each.topic, each.partition) for each in self.history.partitions]
+        return (
+            []
+            if self.history is None
+            else [(partition.topic, partition.partition) for partition in self.history.partitions]
+        )
 
     def sends(self, place: Place) -> Sends | None:
         """Return the sends of a partition; None if they were not recorded one by one."""

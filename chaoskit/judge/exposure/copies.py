@@ -117,19 +117,19 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
     taken = {topic.name for topic in topics if topic.model.gives_back}
     passed = {topic.name for topic in topics if not topic.model.keeps}
     found = {}
-    for each in history.partitions:
-        messages = history.messages(each.topic, each.partition)
+    for partition in history.partitions:
+        messages = history.messages(partition.topic, partition.partition)
         direction = messages["direction"].cast(pa.string())
         sent = messages.filter(pc.equal(direction, "sent"))
         op = sent["op"].to_numpy()
         values, op = sent["value"].to_numpy()[done[op]], op[done[op]]
         gone_ns = np.full(len(values), NEVER)
-        if each.topic in taken:
-            gone_ns = _first_ns(values, *_settled(operations, messages, read_observations(each)))
-        elif each.topic in passed:
+        if partition.topic in taken:
+            gone_ns = _first_ns(values, *_settled(operations, messages, read_observations(partition)))
+        elif partition.topic in passed:
             received = messages.filter(pc.equal(direction, "received"))
             gone_ns = _last_ns(values, received["value"].to_numpy(), received["received_ns"].to_numpy())
-        found[each.topic, each.partition] = Acknowledged(values, begun_ns[op], ended_ns[op], gone_ns)
+        found[partition.topic, partition.partition] = Acknowledged(values, begun_ns[op], ended_ns[op], gone_ns)
     return found
 
 
@@ -181,5 +181,5 @@ def _leaders(placements: Placements, place: Place, times_ns: Ints, hosts: Sequen
     there is none."""
     numbers: Mapping[str, int] = {host: number for number, host in enumerate(hosts)}
     standings = placements.standings(place)
-    led = np.array([numbers.get(each.leader, UNKNOWN) for each in standings] or [UNKNOWN], np.int64)
-    return led[np.maximum(np.searchsorted([each.at_ns for each in standings], times_ns, side="right") - 1, 0)]
+    led = np.array([numbers.get(standing.leader, UNKNOWN) for standing in standings] or [UNKNOWN], np.int64)
+    return led[np.maximum(np.searchsorted([standing.at_ns for standing in standings], times_ns, side="right") - 1, 0)]

@@ -41,7 +41,7 @@ def at_stake(
         placements: where partitions were stored; where that is not known: on any host.
         took: of how many findings each fault is a cause: at least so many messages were at stake.
     """
-    acting = [each for each in effects(history.recorded_faults) if each.acts or each.damage is not Damage.NONE]
+    acting = [effect for effect in effects(history.recorded_faults) if effect.acts or effect.damage is not Damage.NONE]
     if not acting or subject.plan is None:
         return {}
     seats, names = subject.plan.scenario.cluster.seats, subject.plan.host_names

@@ -25,7 +25,7 @@ def chain(explaining: Container[int], faults: Sequence[Fault], placements: Place
     causes = [fault for fault in faults if fault.number in explaining]
     last = max(causes, key=attrgetter("start_ns"), default=None)
     standings = placements.standings(place)
-    before = [each for each in standings if last is not None and each.at_ns <= last.start_ns]
+    before = [standing for standing in standings if last is not None and standing.at_ns <= last.start_ns]
     if last is None or not before or before[-1].in_sync is None:
         return ""
     now, in_sync = before[-1], before[-1].in_sync
@@ -47,7 +47,7 @@ def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:
         remedy: the setting to change; empty if none helps.
         causes: the causes, as in verdict.json.
     """
-    if not any(each["chain"] for each in causes):
+    if not any(cause["chain"] for cause in causes):
         return remedy
     return "; or ".join(dict.fromkeys(part for part in (remedy, WAIT_FOR_REPLICAS) if part))
 
@@ -55,10 +55,10 @@ def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:
 def _out(host: str, standings: Sequence[Standing], faults: Sequence[Fault]) -> str:
     """Return since when a host has been out of sync, and which fault held on it then."""
     since_ns = standings[-1].at_ns
-    for each in reversed(standings):
-        if host in (each.in_sync or ()):
+    for standing in reversed(standings):
+        if host in (standing.in_sync or ()):
             break
-        since_ns = each.at_ns
+        since_ns = standing.at_ns
     held = [
         fault.kind
         for fault in faults

@@ -232,11 +232,11 @@ def hits_clients(fault: Fault) -> bool:
 def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for what in Change:
-        own = [each for each in changes if each.what is what]
+        own = [change for change in changes if change.what is what]
         if own:
             named = (each.host if what in _OF_HOSTS else _name(each.place) for each in own)
             told[what.value.replace("-", "_")] = list(dict.fromkeys(named))
-    return {**told, "membership": [each.as_json() for each in changes]} if changes else {}
+    return {**told, "membership": [change.as_json() for change in changes]} if changes else {}
 
 
 def _found(explained: Explained) -> dict[int, dict[str, Any]]:
@@ -287,7 +287,9 @@ def _of_another(changed: Changed, fault: Fault, faults: Sequence[Fault]) -> bool
     host = changed.before or changed.host if changed.what is Change.NEW_LEADER else changed.host
     if changed.what not in _LOSSES or host in fault.targets:
         return False
-    return any(host in each.targets and each.start_ns <= changed.at_ns <= _until_ns(each, faults) for each in faults)
+    return any(
+        host in fault.targets and fault.start_ns <= changed.at_ns <= _until_ns(fault, faults) for fault in faults
+    )
 
 
 def _until_ns(fault: Fault, faults: Sequence[Fault]) -> float:

@@ -89,8 +89,8 @@ def _subject(what: str, host: str, before: str, where: str) -> str:
 def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:
     """Yield equal changes of several partitions as one; if there are many, the most important ones only."""
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for each in changes:
-        alike[each["what"], each["host"], each.get("before", "")].append(each)
+    for change in changes:
+        alike[change["what"], change["host"], change.get("before", "")].append(change)
     chosen = sorted(alike, key=lambda each: Change(each[0]) not in _LEADING)[:_CHANGES_TOLD]
     yield from (_change(*each, alike[each], began_ms) for each in alike if each in chosen)
     if (more := len(alike) - len(chosen)) > 0:

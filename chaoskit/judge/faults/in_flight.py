@@ -46,7 +46,7 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
     operations = Operations.of(table)
     end_ns = np.where(operations.end_ns < 0, FOREVER, operations.end_ns)
     opened = _transactions(table, operations, end_ns) if declared.get(Transactions) else None
-    owners_told = declared.get(Group) is not None and any(each.owners for each in readers)
+    owners_told = declared.get(Group) is not None and any(reader.owners for reader in readers)
     found: dict[int, dict[str, int]] = {}
     for fault in faults:
         hit = frozenset(fault.targets) if hits_clients(fault) else None
@@ -57,7 +57,7 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
             own[_TRANSACTIONS] = int((_under(fault, begun_ns, ended_ns) & _of(client, operations, hit)).sum())
         members = frozenset(name for name in hit or () if name.startswith(f"{CONSUMER}-"))
         if members and owners_told:
-            own[_OWNED] = sum(_owns(each, members, fault.start_ns) for each in readers)
+            own[_OWNED] = sum(_owns(reader, members, fault.start_ns) for reader in readers)
     return found
 
 

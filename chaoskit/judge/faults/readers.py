@@ -94,7 +94,7 @@ def readers_of(history: History, end_ns: int) -> list[Readers]:
         history: the history of a run; only `slice` is called on its operations.
         end_ns: the end of the load, ns since the start of the run.
     """
-    told = {(each.topic, each.partition): list(_told(each)) for each in history.partitions}
+    told = {(partition.topic, partition.partition): list(_told(partition)) for partition in history.partitions}
     ops = sorted({act.op for acts in told.values() for act in acts})
     if not ops:
         return []
@@ -123,7 +123,7 @@ def _readers(place: Place, acts: Sequence[_Act], known: Mapping[int, _Done], end
     in_time = [(*known[act.op], act) for act in acts if known[act.op].at_ns <= end_ns]
     for at_ns, client, act in sorted(in_time):
         if act.kind == _OWNED:
-            if [each.member for each in owners[act.name][-1:]] != [client]:
+            if [owner.member for owner in owners[act.name][-1:]] != [client]:
                 owners[act.name].append(Owner(at_ns, client))
         elif act.kind in _ENDED:
             away.setdefault(client, at_ns)

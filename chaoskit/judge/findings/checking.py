@@ -63,27 +63,27 @@ def settings(
         load: when sends were due; None if that is not known.
         imposed: by topic, settings of queues that nobody declared.
     """
-    places = [(each.topic, each.partition) for each in history.partitions]
+    places = [(partition.topic, partition.partition) for partition in history.partitions]
     faults = windows(history.recorded_faults, history.placements, places, bound_ns)
     known = proved(history)
     clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)
     return [
         Setting(
-            each.topic,
-            each.partition,
-            model_of(history, each.topic),
-            history.audit(each.topic, each.partition),
-            faults[each.topic, each.partition],
+            partition.topic,
+            partition.partition,
+            model_of(history, partition.topic),
+            history.audit(partition.topic, partition.partition),
+            faults[partition.topic, partition.partition],
             bound_ns,
             load.end_ns if load else None,
             load.stuck_ns if load else None,
             load.begin_ns if load else 0,
             apart_ns(history.drivers),
-            imposed.get(each.topic, ()),
+            imposed.get(partition.topic, ()),
             clocks,
             known,
         )
-        for each in history.partitions
+        for partition in history.partitions
     ]
 
 

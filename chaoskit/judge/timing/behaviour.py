@@ -83,8 +83,8 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
     if not timing.faults or timing.load.end_ns <= timing.load.begin_ns:
         return [None] * len(timing.faults)
     bins = _binned(counts, timing)
-    held = [_overlapping(timing, each.start_ns, _end_ns(each, timing)) for each in timing.faults]
-    around = [_around(each, timing) for each in timing.faults]
+    held = [_overlapping(timing, fault.start_ns, _end_ns(fault, timing)) for fault in timing.faults]
+    around = [_around(fault, timing) for fault in timing.faults]
     quiet = ~np.logical_or.reduce([_overlapping(timing, *span) for span in around])
     quiet[[0, -1]] = False  # connections are made in the first one, and the last one is not whole
     stalled = _stood_ns(waits, ("fault", "long"), timing, around)

@@ -213,7 +213,7 @@ def is_word(column: pa.ChunkedArray, word: str) -> Flags:
     if pa.types.is_dictionary(column.type):
         parts = [np.zeros(0, np.bool_)]
         for chunk in column.chunks:
-            known = np.array([*(each == word for each in chunk.dictionary.to_pylist()), False], np.bool_)
+            known = np.array([*(row == word for row in chunk.dictionary.to_pylist()), False], np.bool_)
             parts.append(known[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
         return np.concatenate(parts)
     flags: Flags = pc.equal(column, word).fill_null(False).to_numpy()

@@ -79,7 +79,7 @@ def late_ms(seconds: Sequence[Second], begin_ns: int, end_ns: int | None) -> flo
         seconds: what the machine did.
         begin_ns, end_ns: the interval, ns since the start of the run; without an end to the last of the seconds.
     """
-    begins_ns = [0, *(each["at_ns"] for each in seconds)]
+    begins_ns = [0, *(second["at_ns"] for second in seconds)]
     within = (
         each["late_ms"]
         for each, first_ns in zip(seconds, begins_ns, strict=False)
@@ -95,7 +95,7 @@ def machine_of(seconds: Sequence[Second], begin_ns: int = 0, end_ns: int = _ENDL
         seconds: what it did in each second.
         begin_ns, end_ns: the interval, ns since the start of the run.
     """
-    seconds = [each for each in seconds if begin_ns <= each["at_ns"] <= end_ns]
+    seconds = [second for second in seconds if begin_ns <= second["at_ns"] <= end_ns]
     if not seconds:
         return None
     clients: defaultdict[str, float] = defaultdict(float)
@@ -113,7 +113,7 @@ def machine_of(seconds: Sequence[Second], begin_ns: int = 0, end_ns: int = _ENDL
         steal=round(steal, 2),
         clients={name: round(value, 2) for name, value in clients.items()},
         others=round(max(0.0, cores - idle - iowait - steal - sum(clients.values())), 2),
-        late_ms=max(each["late_ms"] for each in seconds),
+        late_ms=max(second["late_ms"] for second in seconds),
     )
 
 

@@ -69,7 +69,7 @@ def partition_measured(
     delivered = _delivered(messages, (first, reader), sends, timing)
     counts = pa.concat_tables([*_sent(sends, timing), *sizes, *delivered, *late])
     waits = sends.waits(timing, model)
-    lasting = [each for each in waits_of(waits, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
+    lasting = [wait for wait in waits_of(waits, timing) if wait[2].answered or wait[0] in _LASTING or model.lasts]
     times = [*_waits(sends, waits, lasting), *silent_rows(tables, operations, rows, sends, timing, model)]
     place = {"topic": partition.topic, "partition": partition.partition}
     return counts, pa.Table.from_pylist([{**place, **row} for row in times], WAITS)
@@ -110,7 +110,7 @@ def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, 
     yield counted("travelled", segments(timing, due_ns), travelled)
     acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
     groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
-    seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]
+    seen = [are_in(acked, np.sort(value[reader == group])) for group in groups]
     yield single("undelivered", sum(np.count_nonzero(~each) for each in seen))
 
 

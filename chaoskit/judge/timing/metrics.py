@@ -38,9 +38,9 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
     """Return COUNTS and WAITS of a history; see `chaoskit.judge.timing.measuring`."""
     counts, found = [operations_counted(history.operations)], [WAITS.empty_table()]
     operations = Operations.of(history.operations)
-    for each in history.partitions:
-        tables = read_messages(each), read_observations(each)
-        counted, waits = partition_measured(each, model_of(history, each.topic), tables, operations, timing)
+    for partition in history.partitions:
+        tables = read_messages(partition), read_observations(partition)
+        counted, waits = partition_measured(partition, model_of(history, partition.topic), tables, operations, timing)
         counts.append(counted)
         found.append(waits)
     return summed(counts), pa.concat_tables(found)
@@ -247,7 +247,7 @@ def _never_again(waits: pa.Table, timing: Timing) -> pa.Table:
                 continue
             if of not in told and last_ns < at_ns:
                 wait = {"of": of, "number": number, "begin_ns": at_ns, "end_ns": load.end_ns, "answered": False}
-                rows += [{**each, **wait} for each in sends]
+                rows += [{**send, **wait} for send in sends]
     return pa.Table.from_pylist(rows, WAITS)
 
 

@@ -160,19 +160,19 @@ class Timing:
         """Return the number in `PHASES` of each send, given when it was due and when it was completed or given up."""
         phase = np.full(due_ns.size, QUIET, np.int64)
         healed = [
-            (each.healed_ns, each.healed_ns - each.start_ns) for each in self.faults if each.healed_ns is not None
+            (fault.healed_ns, fault.healed_ns - fault.start_ns) for fault in self.faults if fault.healed_ns is not None
         ]
         begins, ends = merged((healed_ns, healed_ns + around_ns(lasted_ns)) for healed_ns, lasted_ns in healed)
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= due_ns] = AFTER
         begins, ends = merged(
-            (each.start_ns, _ENDLESS if each.healed_ns is None else each.healed_ns) for each in self.faults
+            (fault.start_ns, _ENDLESS if fault.healed_ns is None else fault.healed_ns) for fault in self.faults
         )
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= done_ns] = UNDER
         return phase
 
     def soon_ns(self, instant_ns: int) -> int:
         """Return until when a send due after an instant shows what held then: until the next fault, or for a while."""
-        following = [each.start_ns for each in self.faults if each.start_ns > instant_ns]
+        following = [fault.start_ns for fault in self.faults if fault.start_ns > instant_ns]
         return min([*following, instant_ns + AROUND_MAX_NS])
 
 

@@ -126,7 +126,9 @@ class Verdict:
             idle=idle,
             sends_per_s=self.rates.get("due_per_s") or self.rates.get("sends_per_s", 0.0),
             doubts=doubts,
-            at_stake=max((each["at_stake"] for each in self.faults if each.get("at_stake") is not None), default=None),
+            at_stake=max(
+                (fault["at_stake"] for fault in self.faults if fault.get("at_stake") is not None), default=None
+            ),
         )
 
     @property

@@ -105,8 +105,8 @@ class Occupancy:
         of them wait, too, and it was the first."""
         with self._lock:
             self._waiting.add(index)
-            claims = [each for each in self._claims.values() if index in each]
-            others = {other for each in claims for other in each if other != index}
+            claims = [claim for claim in self._claims.values() if index in claim]
+            others = {other for claim in claims for other in claim if other != index}
             return all(other in self._waiting and index < other for other in others)
 
     def has_room(self, at_most: int | None) -> bool:

@@ -96,7 +96,7 @@ class Triggers:
         assert trigger.when is not None
         when = trigger.when
         if when.log is not None:
-            hosts = [each for each in self._hosts if when.on in (None, each.name)]
+            hosts = [host for host in self._hosts if when.on in (None, host.name)]
             return _Logs(self._installation, hosts, when.log).found
         return partial(self._when, when)
 
@@ -117,7 +117,7 @@ class Triggers:
         expected consequence, whether it has come."""
         self._survey.soon()
         before, now, expected = begun.progress, self._progress(), begun.expected
-        told = {each.what.value: seen(each) for each in self._changes() if each.at_ns >= begun.fault.start_ns}
+        told = {change.what.value: seen(change) for change in self._changes() if change.at_ns >= begun.fault.start_ns}
         if failed := now.failed + now.indeterminate - before.failed - before.indeterminate:
             told["not-acknowledged"] = f"{failed:,} sends were not acknowledged"
         if stall.lasted_ns(now.acked, self._now()) >= _STALLED_NS:
@@ -134,7 +134,7 @@ class Triggers:
         if when.leader is not None:
             led = [place for place, each in self._survey.standings.items() if each[-1].leader == when.leader]
             return f"{when.leader} leads {led[0][0]}/{led[0][1]}" if led else ""
-        out = [each for each in self._changes() if each.what is Change.OUT_OF_SYNC]
+        out = [change for change in self._changes() if change.what is Change.OUT_OF_SYNC]
         if when.in_sync is not None:
             own = [each for each in out if each.host == when.in_sync]
             back = bool(own) and all(each.until_ns is not None for each in own)

@@ -102,10 +102,10 @@ def _check_anomalies(found: Checker, wants: Wants) -> None:
             continue
         wants.that(anomaly.meaning, f"{anomaly.name} has no meaning")
         wants.that(set(anomaly.models) & set(found.models), f"{anomaly.name} has no model that the checker declares")
-        known = {*anomalies(), *(each.name for each in found.anomalies)}
+        known = {*anomalies(), *(anomaly.name for anomaly in found.anomalies)}
         for implied in set(anomaly.implies) - known:
             wants.that(False, f"{anomaly.name} implies {implied}, which no checker finds")
-    names = [each.name for each in found.anomalies if isinstance(each, Anomaly)]
+    names = [anomaly.name for anomaly in found.anomalies if isinstance(anomaly, Anomaly)]
     wants.that(len(set(names)) == len(names), "two anomalies have the same name")
     settling, spanning = isinstance(found, Settling), isinstance(found, Spanning)
     wants.that(settling or not hasattr(found, "settle"), "it has `settle` but does not implement Settling")
@@ -115,7 +115,7 @@ def _check_anomalies(found: Checker, wants: Wants) -> None:
 def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
     findings = found.check(part)
     if wants.that(findings.schema.equals(FINDINGS), "its findings do not have the schema FINDINGS"):
-        measured = {each.name for each in found.anomalies if each.measured}
+        measured = {anomaly.name for anomaly in found.anomalies if anomaly.measured}
         seen = {name: count for name, count in _counts(findings).items() if name not in measured}
         wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.name}")
     again = found.check(Part(part.setting, part.messages, part.operations, part.observations))

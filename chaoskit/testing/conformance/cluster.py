@@ -188,7 +188,7 @@ def _check_placements(cluster: Service, topic: Topic, hosts: Sequence[ServiceHos
     if placing is None:
         return
     names = {host.name for host in hosts}
-    placed = {each.place: each for each in placing.placements()}
+    placed = {placement.place: placement for placement in placing.placements()}
     for place in topic.places:
         if wants.that(place in placed, f"`placements` does not tell where {place[0]}/{place[1]} is stored"):
             _, leader, holders, in_sync, _ = placed[place]

@@ -44,8 +44,8 @@ def check_decoder(
                 _check_length(make(), message, wants)
         with wants.step("headers"):
             decoder = make()
-            asked = [_header(decoder, decoder.request, each) for each in requests]
-            answered = [_header(decoder, decoder.response, each) for each in responses]
+            asked = [_header(decoder, decoder.request, request) for request in requests]
+            answered = [_header(decoder, decoder.response, response) for response in responses]
             _check_headers(wire, asked, answered, wants)
             _check_refused(wire, decoder, zip(answered, responses, strict=True), wants)
 
@@ -57,7 +57,7 @@ def _answers(wire: Wire) -> Sequence[str]:
 def _imports(source: str) -> set[str]:
     """Return the modules that are imported, without those of the standard library."""
     nodes = list(ast.walk(ast.parse(source)))
-    found = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
 

@@ -49,9 +49,9 @@ def commit_ahead(windows: Windows, cause: str) -> None:
 
 def double_owner(windows: Windows, cause: str) -> None:
     consumption = windows.consumption
-    assigns = {(each.slot, each.number): each for each in consumption.controls if each.f == "assign"}
+    assigns = {(control.slot, control.number): control for control in consumption.controls if control.f == "assign"}
     for index in windows.rng.permutation(windows.layout.parameters.places).tolist():
-        for mark in [each for each in consumption.marks[index] if each.direction == "assigned"]:
+        for mark in [mark for mark in consumption.marks[index] if mark.direction == "assigned"]:
             used = {(at, other.control) for at, other in windows.edits.marks}
             for control, other in assigns.items():
                 sure = _moves_on(windows, other) and _moves_on(windows, assigns[mark.control])
@@ -66,9 +66,9 @@ def _moves_on(windows: Windows, assign: Control) -> bool:
     """Return whether the member with the assigned partitions continues later; a crashed one may or may not own them."""
     if windows.consumption.lasts(assign):
         return True
-    moves = [each for each in windows.consumption.controls if each.f in ("assign", "revoke", "close")]
+    moves = [control for control in windows.consumption.controls if control.f in ("assign", "revoke", "close")]
     after = (assign.slot, assign.number)
-    return any(each.process == assign.process and (each.slot, each.number) > after for each in moves)
+    return any(move.process == assign.process and (move.slot, move.number) > after for move in moves)
 
 
 def stuck(windows: Windows, cause: str) -> None:

@@ -160,15 +160,15 @@ class OperationStream:
 
     def _control(self, columns: Columns, first: int, last: int) -> None:
         layout = self._layout
-        controls = [each for each in self._consumption.controls if first <= each.slot < last]
+        controls = [control for control in self._consumption.controls if first <= control.slot < last]
         if not controls:
             return
-        slot = np.array([each.slot for each in controls])
-        number = np.array([each.number for each in controls])
+        slot = np.array([control.slot for control in controls])
+        number = np.array([control.number for control in controls])
         at = layout.base[slot] + number - int(layout.base[first])
-        columns.f[at] = [F[each.f] for each in controls]
-        columns.client[at] = layout.parameters.producers + np.array([each.consumer for each in controls])
-        columns.process[at] = [each.process for each in controls]
+        columns.f[at] = [F[control.f] for control in controls]
+        columns.client[at] = layout.parameters.producers + np.array([control.consumer for control in controls])
+        columns.process[at] = [control.process for control in controls]
         columns.start_ns[at], columns.end_ns[at] = layout.control_ns(slot, number)
 
     def _deviate(self, columns: Columns, begin: int) -> None:

@@ -48,7 +48,7 @@ class QueueRows:
         size = columns[0].size
         given: dict[str, Any] = {
             "op": columns[0],
-            "direction": [DIRECTIONS[each] for each in columns[1]],
+            "direction": [DIRECTIONS[column] for column in columns[1]],
             "topic": [self.place[0]] * size,
             "partition": [self.place[1]] * size,
             "value": columns[2],

@@ -58,6 +58,6 @@ class Stays:
     def take(self) -> list[SubscriptionChange]:
         """Return which changes are over, each once; see `chaoskit.contract.clients.feed.FeedSubscriber.changes`."""
         now_ns = time.monotonic_ns()
-        told = [each for each in self._changes if each.until_ns <= now_ns]
-        self._changes = [each for each in self._changes if each.until_ns > now_ns]
+        told = [change for change in self._changes if change.until_ns <= now_ns]
+        self._changes = [change for change in self._changes if change.until_ns > now_ns]
         return told

@@ -117,7 +117,7 @@ class RemoteDriver:
         options = ["BatchMode=yes", "StrictHostKeyChecking=yes", "LogLevel=ERROR", "ServerAliveInterval=5"]
         if self.spec.known_hosts:
             options.append(f"UserKnownHostsFile=~/.ssh/known_hosts {self.spec.known_hosts}")
-        return [*self.machine.ssh(*(word for each in options for word in ("-o", each))), command]
+        return [*self.machine.ssh(*(word for option in options for word in ("-o", option))), command]
 
 
 def check_drivers(inventory: Inventory, names: Sequence[str], files: Collection[str]) -> None:

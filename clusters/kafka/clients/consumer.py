@@ -67,8 +67,8 @@ class KafkaConsumer:
             if not self._takes_a_few:
                 self._reached.clear()
                 return
-            for each in partitions:
-                self._reached.pop((each.topic, each.partition), None)
+            for partition in partitions:
+                self._reached.pop((partition.topic, partition.partition), None)
             consumer.incremental_unassign(partitions)
             if consumer.assignment():
                 self._tell(membership)
@@ -88,7 +88,7 @@ class KafkaConsumer:
             answers = self._consumer.commit(offsets=[TopicPartition(*each) for each in reached], asynchronous=False)
         except KafkaException as error:
             return INFO, error.args[0].name()
-        refused = [each.error for each in answers if each.error is not None]
+        refused = [answer.error for answer in answers if answer.error is not None]
         return (INFO, refused[0].name()) if refused else (OK, None)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
@@ -110,7 +110,7 @@ class KafkaConsumer:
                 failure = error.name()
         if self._rebalances == rebalances:  # otherwise they may be of a partition that is not owned any more
             # A partition's messages are in order, so that the last one counts.
-            places = dict(zip(((each[0], each[1]) for each in deliveries), deliveries, strict=True))
+            places = dict(zip(((delivery[0], delivery[1]) for delivery in deliveries), deliveries, strict=True))
             self._reached |= {place: last.position + 1 for place, last in places.items()}
         return deliveries, lost, failure
 

@@ -46,7 +46,7 @@ class Ensemble:
     def install(self, host: ServiceHost) -> None:
         """Write the configuration of the host's server, if it has one."""
         if host.name in self._ids:
-            addresses = {self._ids[each.name]: each.address for each in self.servers}
+            addresses = {self._ids[server.name]: server.address for server in self.servers}
             written = zoo_cfg(self._options.zookeeper.config, addresses, host.address, host.data_dir)
             host.put(written.encode(), _FILE)
 

@@ -81,7 +81,7 @@ class Operator:
     def _drain(self, host: ServiceHost, node: int) -> None:
         current = self._assignment()
         moved = {each: held for each, held in current.items() if node in held}
-        away = {node, *(self._node(each) for each in self._brokers if each.name in self._drained)}
+        away = {node, *(self._node(broker) for broker in self._brokers if broker.name in self._drained)}
         load = {other: 0 for other in range(1, len(self._brokers) + 1) if other not in away}
         for each in (each for held in current.values() for each in held if each in load):
             load[each] += 1

@@ -133,7 +133,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
 
     def missing(self) -> str:
         return super().missing() or next(
-            filter(None, (self._missing_partition(*each) for each in self._partitions())), ""
+            filter(None, (self._missing_partition(*partition) for partition in self._partitions())), ""
         )
 
     def _begin_queue(self, topic: Topic) -> None:

@@ -196,9 +196,9 @@ class AttachedRabbit(RabbitService):
         check_free(namespace, self._management.queues())
 
     def create_topic(self, topic: Topic) -> None:
-        for each in declarations(topic):
-            self._stored.declare(each, list(self._names.values()))
-            check_effective(topic, self._stored.told(each.name))
+        for declaration in declarations(topic):
+            self._stored.declare(declaration, list(self._names.values()))
+            check_effective(topic, self._stored.told(declaration.name))
         self._routes[topic.name] = route(topic)
         self.wait_ready(_READY_S)
 

@@ -93,7 +93,7 @@ class Nodes:
         self._khepri = True
 
     def _configure(self, host: ServiceHost) -> None:
-        names = [each.name for each in self._hosts]
+        names = [host.name for host in self._hosts]
         host.put(rabbitmq_conf(self._options, names, host.address).encode(), f"{CONF_FOLDER}/rabbitmq.conf")
         host.put(_PLUGINS.encode(), f"{CONF_FOLDER}/enabled_plugins")
         program = self._control.program("rabbitmq-server")

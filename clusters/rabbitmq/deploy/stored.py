@@ -74,7 +74,7 @@ class Stored:
         return Placed(self.places[name], leader, self._hosts(members), self._hosts(online_of(told)))
 
     def _hosts(self, nodes: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self._named(each) for each in nodes)
+        return tuple(self._named(node) for node in nodes)
 
     def placements(self) -> list[Placed]:
         """Return where all of them are stored, without those that do not exist."""

@@ -78,7 +78,7 @@ class Operator:
         for name in self._stored_on(host):
             told = self._stored.told(name)
             held = {host_name(node) for node in told.get("members", ())}
-            free = [each.name for each in self._hosts if each.name not in {*held, *self._moved, *self._removed}]
+            free = [host.name for host in self._hosts if host.name not in {*held, *self._moved, *self._removed}]
             if told.get("type") not in _MEMBERS:
                 raise ServiceError(f"{name}: a classic queue cannot be moved to another node")
             if not free:

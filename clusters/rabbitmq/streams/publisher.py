@@ -177,8 +177,8 @@ class _PublisherLink(Link):
         if client is not self.latest:
             return
         self.heard()
-        for each in frame.errors:
-            self._complete(each.publishing_id, FAIL, ServerError.from_code(each.response_code).__name__)
+        for error in frame.errors:
+            self._complete(error.publishing_id, FAIL, ServerError.from_code(error.response_code).__name__)
 
     def _complete(self, number: int, outcome: Outcome, error: str | None) -> None:
         token = self.unconfirmed.pop(number, None)

@@ -196,7 +196,7 @@ def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
     replicas = told["replicasInfoTable"].get(group)
     if replicas is None:
         return None
-    in_sync = tuple(_host(each["brokerAddress"]) for each in replicas["inSyncReplicas"])
+    in_sync = tuple(_host(replica["brokerAddress"]) for replica in replicas["inSyncReplicas"])
     return Elected(_host(replicas.get("masterAddress") or ""), int(replicas.get("masterEpoch") or 0), in_sync)
 
 
