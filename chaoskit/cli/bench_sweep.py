@@ -15,7 +15,7 @@ from chaoskit.cli.planned import show_plans
 from chaoskit.cli.saying import say
 from chaoskit.cli.sweep import SweepProgress
 from chaoskit.judge.verdict.verdict import EXIT_CODES
-from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
+from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate, Throughput
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import DATAGRAM_MAX, floors
 from chaoskit.scenario.files import find_sweep, is_sweep
@@ -104,7 +104,7 @@ def _show(told: SideBySide) -> None:
         say(f"without a run: {each}")
 
 
-def _counted(told: Sequence[Throughput] | Sequence[Fate]) -> Iterable[str]:
+def _counted(told: Sequence[Throughput] | Sequence[SystemFate]) -> Iterable[str]:
     return told[0].found if told else ()
 
 
@@ -120,6 +120,6 @@ def _rate(each: Throughput) -> list[str]:
     return [each.name, format_size(each.payload), *figures, *counted, each.verdict]
 
 
-def _fate(each: Fate) -> list[str]:
+def _fate(each: SystemFate) -> list[str]:
     counted = (f"{count:,}" for count in each.found.values())
     return [each.name, each.load, f"{each.acked:,}", f"{each.received:,}", *counted, each.verdict]

@@ -19,7 +19,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.workloads.workload import Measuring
 from chaoskit.history.reading.reader import History
-from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
+from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate, Throughput
 from chaoskit.run.floor import Floor
 from chaoskit.search.sweep import Cell, Results, Sweep
 
@@ -61,7 +61,7 @@ def side_by_side(
     """
     trips = [RoundTrip(each.kind, "", each.payload, each.p50_us, each.p99_us) for each in floor]
     rates: list[Throughput] = []
-    fates: list[Fate] = []
+    fates: list[SystemFate] = []
     lacking: list[str] = []
     for cell in sweep.cells:
         results = found[cell.name]
@@ -129,12 +129,12 @@ def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]],
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 
 
-def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fate:
+def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> SystemFate:
     acked, received = (sum(verdict["counts"][count] for verdict in verdicts) for count in ("acked", "received"))
     told = (found["why"] for verdict in verdicts for name, found in verdict["anomalies"].items() if name in sweep.count)
     reasons = (reason for verdict in verdicts for reason in verdict["reasons"])
     why = tuple(dict.fromkeys(words for words in (*told, *reasons) if words))
-    return Fate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)
+    return SystemFate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)
 
 
 def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:

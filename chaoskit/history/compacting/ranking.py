@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 _OK, _INFO = OUTCOMES.index("ok"), OUTCOMES.index("info")
 
 
-class Operations:
+class RankedOperations:
     """The operations of all clients.
 
     Attributes:

@@ -13,8 +13,8 @@ from chaoskit.base.latency import Ints
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.digested.messages import Digested, Told
-from chaoskit.judge.explaining.record import Digest
+from chaoskit.judge.digested.messages import Digested, DigestFindings
+from chaoskit.judge.explaining.record import DigestRecord
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.model.place import Place
 
@@ -33,10 +33,10 @@ class Several:
 
     messages: Ints
     expanded: Callable[[pa.Table], pa.Table]
-    digest: Digest
+    digest: DigestRecord
 
 
-def digest_of(digested: Digested, told: Told, places: Sequence[Place]) -> Digest:
+def digest_of(digested: Digested, told: DigestFindings, places: Sequence[Place]) -> DigestRecord:
     """Return what is known of the messages of a digested run: at which positions those are that a finding names, and
     where blocks are of which something is still there.
 
@@ -55,10 +55,10 @@ def digest_of(digested: Digested, told: Told, places: Sequence[Place]) -> Digest
             (np.append(kept[place][1], lowest) if place in kept else lowest),
         )
         positions[place] = digested.highest(values)
-    return Digest(positions, kept)
+    return DigestRecord(positions, kept)
 
 
-def sure_of(subject: Subject, history: History, told: Told, digest: Digest) -> pa.Table:
+def sure_of(subject: Subject, history: History, told: DigestFindings, digest: DigestRecord) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
     one = np.ones(told.findings.num_rows, np.int64)
     narrow, wide = (

@@ -29,7 +29,7 @@ _KINDS = ("kill", "pause", "power-cut", "restart")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SyntheticFault:
     """A fault with times in ns; nothing is acknowledged from `effective_ns` to `back_ns`."""
 
     kind: str
@@ -158,7 +158,7 @@ def _spread(share: np.ndarray, sends: int, rng: np.random.Generator) -> Ints:
     return rng.permutation(np.repeat(np.arange(share.size), counts))
 
 
-def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[Fault]:
+def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[SyntheticFault]:
     """Return `count` faults, spread over a span of time from `ORIGIN_NS` on."""
     faults = []
     for number in range(count):
@@ -166,7 +166,7 @@ def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[Fault]
         start_ns = ORIGIN_NS + int(span_ns * (number + 0.5 + 0.2 * rng.random()) / count)
         effective_ns = start_ns + length_ns // 50
         faults.append(
-            Fault(
+            SyntheticFault(
                 kind=_KINDS[int(rng.integers(len(_KINDS)))],
                 target=f"n{int(rng.integers(3)) + 1}",
                 start_ns=start_ns,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chaoskit.model.message import PRODUCER_SHIFT
-from chaoskit.testing.synthetic.layout import ORIGIN_NS, Fault, faults_of, shares
+from chaoskit.testing.synthetic.layout import ORIGIN_NS, SyntheticFault, faults_of, shares
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.randomness import Flags, Ints
 
@@ -35,7 +35,7 @@ _WORK = 5 + SENDS_MAX
 
 
 @dataclass(slots=True)
-class Messages:
+class TransactionMessages:
     """Messages sent in transactions, in order of transaction and sending.
 
     Attributes:
@@ -59,7 +59,7 @@ class Messages:
 
 @dataclass(slots=True)
 class TransactionEdits:
-    """Deviations other than changes of `Messages`.
+    """Deviations other than changes of `TransactionMessages`.
 
     Attributes:
         sees: for polling transactions, the transaction (exclusive) up to which they see messages instead.
@@ -76,7 +76,7 @@ class TransactionEdits:
     truth: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Transactions:
+class PlannedTransactions:
     """All transactions.
 
     Attributes:
@@ -117,7 +117,7 @@ class Transactions:
         """Return the partition that a producer polls."""
         return producer % self.parameters.places
 
-    def _messages(self, rng: np.random.Generator) -> Messages:
+    def _messages(self, rng: np.random.Generator) -> TransactionMessages:
         size = rng.integers(1, SENDS_MAX + 1, self.count)
         txn = np.repeat(np.arange(self.count), size)
         nth = np.arange(txn.size) - np.repeat(np.cumsum(size) - size, size)
@@ -129,11 +129,11 @@ class Transactions:
         sequence[order] = np.arange(txn.size) - np.repeat(np.cumsum(counts) - counts, counts)
         position = _positions(txn, partition, self.parameters.places)
         value = (producer << PRODUCER_SHIFT) | sequence
-        return Messages(txn, nth, partition, value, position, self.committed[txn], position.copy())
+        return TransactionMessages(txn, nth, partition, value, position, self.committed[txn], position.copy())
 
     def _time(self, rng: np.random.Generator) -> None:
         length_ns = self.width * _STEP_NS + _REST_NS
-        self.faults: list[Fault] = faults_of(self.parameters.faults, self.rounds * length_ns, rng)
+        self.faults: list[SyntheticFault] = faults_of(self.parameters.faults, self.rounds * length_ns, rng)
         begin_ns = ORIGIN_NS + np.arange(self.rounds) * length_ns
         slower = np.ones(self.rounds, np.int64)
         for fault in self.faults:
@@ -187,7 +187,7 @@ def _positions(txn: Ints, partition: Ints, places: int) -> Ints:
     return position
 
 
-def _moved(faults: list[Fault], planned_ns: Ints, actual_ns: Ints) -> list[Fault]:
+def _moved(faults: list[SyntheticFault], planned_ns: Ints, actual_ns: Ints) -> list[SyntheticFault]:
     """Return the faults, moved to the actual times of their rounds."""
 
     def moved(time_ns: int) -> int:
@@ -199,5 +199,5 @@ def _moved(faults: list[Fault], planned_ns: Ints, actual_ns: Ints) -> list[Fault
         shift = moved(fault.start_ns) - fault.start_ns
         times = [time_ns + shift for time_ns in
                  (fault.start_ns, fault.effective_ns, fault.back_ns, fault.heal_ns, fault.healed_ns)]  # fmt: skip
-        result.append(Fault(fault.kind, fault.target, *times))
+        result.append(SyntheticFault(fault.kind, fault.target, *times))
     return result
