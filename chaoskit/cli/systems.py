@@ -40,7 +40,7 @@ def _list(told: dict[str, Support]) -> None:
 def _tell(name: str, told: Support) -> None:
     console = wide_console()
     if told.release:
-        console.print(f"release by default, and tested: {told.release}", soft_wrap=True, highlight=False)
+        console.print(f"default release: {told.release}", soft_wrap=True, highlight=False)
     for title, listed in (
         ("keeps", told.models),
         ("roles", told.roles),
