@@ -52,7 +52,7 @@ class Poller(Generic[S]):
     def __init__(self, recorder: Recorder, source: S, f: str, prober: int = NOBODY) -> None:
         self.source = source
         self.recorder = recorder
-        self.error = ""
+        self.error: str = ""
         self.probed: set[Place] = set()
         self.received: Counter[Place] = Counter()
         self._f = f

@@ -90,9 +90,9 @@ class Client:
     """
 
     def __init__(self, task: Task, start: Callable[[Task], Worker], seat: ServiceHost | None = None) -> None:
-        self.name = task.client
+        self.name: str = task.client
         self.seat = seat
-        self.workers = [start(task)]
+        self.workers: list[Worker] = [start(task)]
         self._start = start
         self._crashed: list[Worker] = []
         self._fallen: list[Worker] = []

@@ -59,7 +59,7 @@ class ClockWatch:
                 f"driver {driver.name} answers so slowly that its clock is known to ± {found.error_ns / 1e6:.0f} ms "
                 f"only (at most {_ERROR_MAX_MS}); use a machine that is nearer or less busy"
             )
-        self.ahead_ns = found.ahead_ns
+        self.ahead_ns: int = found.ahead_ns
         self._watching = threading.Thread(target=self._watch, daemon=True)
         self._watching.start()
 

@@ -79,13 +79,13 @@ class Deployment:
     """
 
     def __init__(self, plan: Plan, watcher: Watcher, *, keep: bool = False) -> None:
-        self.id = f"{os.getpid()}-{id(self):x}"
+        self.id: str = f"{os.getpid()}-{id(self):x}"
         self.trials: list[str] = []
         self._leftovers = False
         self._attached = plan.scenario.cluster if plan.scenario.cluster.attach else None
         self._ground = Requirements.of(plan)
         self._powers = plan.host_powers_needed
-        self.journal = Journal(f"run-{self.id}")
+        self.journal: Journal = Journal(f"run-{self.id}")
         self._warden = None if keep else Warden(self.journal.path)
         self._lab = self._provision(plan, watcher)
         try:

@@ -44,7 +44,7 @@ class HarnessLink:
     """
 
     def __init__(self, messages: TextIO = sys.stdout) -> None:
-        self.paused = False
+        self.paused: bool = False
         self._stopping = False
         self._going = threading.Event()
         self._going.set()

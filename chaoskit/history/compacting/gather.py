@@ -47,7 +47,7 @@ class _Gathered(ABC):
         self._starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self.orphans = 0
         self.partitions = self._find()
-        self.count = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
+        self.count: int = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
 
     def groups(self, topic: str, partition: int) -> Iterator[pa.Table]:
         """Yield the rows of a partition in `op` order, as tables of one row group each."""

@@ -119,11 +119,11 @@ class Record:
         self.declared = declared
         over_ns = FOREVER if history is None else last_ns(history)
         done = (effect for effect in effects if effect.start_ns - CLOCKS_NS <= over_ns)
-        self.effects = sorted(done, key=lambda effect: effect.start_ns)
+        self.effects: list[Effect] = sorted(done, key=lambda effect: effect.start_ns)
         self.placements = placements
         self.history = history
         self.digest = digest
-        self.hosts = tuple(hosts)
+        self.hosts: tuple[str, ...] = tuple(hosts)
         self.gone: dict[Place, Ints] = {}
         self._seats = tuple(seats)
         self._sends: dict[Place, RecordedSends] = {}

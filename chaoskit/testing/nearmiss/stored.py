@@ -72,14 +72,14 @@ class StoredRun:
     def __init__(self, folder: Path) -> None:
         if not (folder / _FINDINGS_FILE).exists():
             raise BadInput(f"{folder / _FINDINGS_FILE} is missing; judge the run first: chaoskit check {folder}")
-        self.subject = read_subject(folder)
-        self.history = History.open(folder)
+        self.subject: Subject = read_subject(folder)
+        self.history: History = History.open(folder)
         crashed = self.subject.liveness.get("crashed", ())
         fixed = {place_of(crash): hosts_of(crash) for crash in crashed}
-        self.placements = self.history.placements.with_fixed(fixed)
+        self.placements: Placements = self.history.placements.with_fixed(fixed)
         self.findings = parquet.opened(folder / _FINDINGS_FILE).read(columns=FINDINGS.names).cast(FINDINGS)
-        self.faults = tuple(fault for fault in self.history.recorded_faults if fault.targets)
-        self.one_by_one = not digested(folder)
+        self.faults: tuple[Fault, ...] = tuple(fault for fault in self.history.recorded_faults if fault.targets)
+        self.one_by_one: bool = not digested(folder)
         self._messages = None if self.one_by_one else np.ones(self.findings.num_rows, np.int64)
 
     @cached_property

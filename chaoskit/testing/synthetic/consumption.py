@@ -79,7 +79,7 @@ class Consumption:
         self._next_process = parameters.producers + parameters.consumers + 1
         rng = np.random.default_rng([parameters.seed, 2])
         if parameters.mode == "group":
-            self.readers = self._grouped(rng)
+            self.readers: list[list[SyntheticReader]] = self._grouped(rng)
         else:
             self.readers = self._assigned(rng)
         layout.set_controls(self._counts)

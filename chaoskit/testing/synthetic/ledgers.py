@@ -66,7 +66,7 @@ class LedgerSimulation:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.audits: dict[Place, Audit] = {}
-        self.faults = FAULTS.empty_table()
+        self.faults: Any = FAULTS.empty_table()
         self.truth: list[dict[str, Any]] = []
         self._clients = [f"producer-{index}" for index in range(parameters.producers)]
         self._clients += [f"consumer-{index}" for index in range(parameters.consumers)] + ["recoverer-0", AUDITOR]
@@ -90,7 +90,7 @@ class LedgerSimulation:
         self._ledgers = [(ledger.place, ledger.rows(rank)) for ledger in ledgers]
         self.observations = {ledger.place: [ledger.observations(rank)] for ledger in ledgers}
         self.truth = [row for ledger in ledgers for row in ledger.truth]
-        self.rows = sum(rows.op.size for _, rows in self._ledgers)
+        self.rows: int = sum(rows.op.size for _, rows in self._ledgers)
 
     def partitions(self) -> Iterator[tuple[tuple[str, int], int, Iterator[pa.Table]]]:
         """Yield place, number of rows and tables of each ledger."""

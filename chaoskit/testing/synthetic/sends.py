@@ -56,8 +56,10 @@ class SyntheticSender:
 
     def __init__(self, layout: Layout, stalls: tuple[tuple[int, int], ...] = ()) -> None:
         self.layout = layout
-        self.gaps = sorted([(fault.effective_ns, fault.back_ns) for fault in layout.faults] + list(stalls))
-        self.longest_ns = LONGEST_NS + sum(to - begin for begin, to in self.gaps)
+        self.gaps: list[tuple[int, int]] = sorted(
+            [(fault.effective_ns, fault.back_ns) for fault in layout.faults] + list(stalls)
+        )
+        self.longest_ns: int = LONGEST_NS + sum(to - begin for begin, to in self.gaps)
         self._places = [np.flatnonzero(layout.partition == index) for index in range(layout.parameters.places)]
 
     def places(self, partition: int) -> Ints:

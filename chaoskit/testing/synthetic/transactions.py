@@ -92,21 +92,21 @@ class PlannedTransactions:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         rng = np.random.default_rng([parameters.seed, 4])
-        self.producers = min(parameters.producers, parameters.transactions)
-        self.rounds = parameters.transactions // self.producers
-        self.count = self.rounds * self.producers
+        self.producers: int = min(parameters.producers, parameters.transactions)
+        self.rounds: int = parameters.transactions // self.producers
+        self.count: int = self.rounds * self.producers
         errors = max(parameters.errors, _RESTARTS) if "zombie" in parameters.inject else parameters.errors
-        self.ended = rng.choice(4, self.count, p=[0.95 - 5 * errors / 2, 0.05, 2 * errors, errors / 2])
-        self.committed = (self.ended == COMMITTED) | ((self.ended == UNKNOWN) & (rng.random(self.count) < 0.5))
-        self.polls = rng.random(self.count) < 0.25
+        self.ended: Ints = rng.choice(4, self.count, p=[0.95 - 5 * errors / 2, 0.05, 2 * errors, errors / 2])
+        self.committed: Any = (self.ended == COMMITTED) | ((self.ended == UNKNOWN) & (rng.random(self.count) < 0.5))
+        self.polls: Flags = rng.random(self.count) < 0.25
         restarts = (self.ended >= UNKNOWN).reshape(self.rounds, self.producers)
         before = np.vstack((np.zeros((1, self.producers), np.int64), np.cumsum(restarts, axis=0)[:-1]))
         self.incarnation: Ints = np.ravel(before + 1).astype(np.int64)
-        self.begins = np.ones(self.count, np.bool_)
+        self.begins: Ints = np.ones(self.count, np.bool_)
         self.begins[self.producers :] = self.ended[: -self.producers] >= UNKNOWN
         self.messages = self._messages(rng)
         self.edits = TransactionEdits()
-        self.width = self.producers * _WORK + parameters.consumers
+        self.width: int = self.producers * _WORK + parameters.consumers
         self._time(rng)
 
     def producer(self, txn: Ints) -> Ints:
@@ -142,7 +142,7 @@ class PlannedTransactions:
             first = int(np.searchsorted(begin_ns, fault.start_ns))
             slower[first : first + max(1, covered)] = _SLOWER_IN_FAULT
         self.slower = slower
-        self.round_ns = ORIGIN_NS + np.concatenate(([0], np.cumsum(slower * length_ns)))
+        self.round_ns: Ints = ORIGIN_NS + np.concatenate(([0], np.cumsum(slower * length_ns)))
         self.faults = _moved(self.faults, begin_ns, self.round_ns)
 
     def grid(self, txn: Ints, what: Ints | int) -> Ints:

@@ -29,10 +29,10 @@ class QuietSection:
         self.index, self.edits, self.sender = index, edits, sender
         self.slot = first
         self.sends = sender.sends(first, first + slots, sender.places(index))
-        self.size = min(self.sends.op.size, size)
-        self.key = sender.keys(index, self.sends.op)
+        self.size: int = min(self.sends.op.size, size)
+        self.key: Ints = sender.keys(index, self.sends.op)
         self.producer: Ints = (self.sends.value >> 40)[: self.size]
-        self.calm = bool(np.all((self.sends.outcome == OK)[: self.size]))
+        self.calm: bool = bool(np.all((self.sends.outcome == OK)[: self.size]))
 
     def op(self, at: int) -> int:
         return int(self.sends.op[at])
