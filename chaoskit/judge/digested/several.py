@@ -36,18 +36,18 @@ class Several:
     digest: Digest
 
 
-def digest_of(digested: Digested, told: Told, places: Sequence[Place]) -> Digest:
+def digest_of(digested: Digested, outcome: Told, places: Sequence[Place]) -> Digest:
     """Return what is known of the messages of a digested run: at which positions those are that a finding names, and
     where blocks are of which something is still there.
 
     Args:
         digested: the digests.
-        told: the findings.
+        outcome: the findings.
         places: topic and partition of each route.
     """
     positions: dict[Place, Mapping[int, int]] = {}
     kept: dict[Place, tuple[Ints, Ints]] = {}
-    values = told.findings["value"].drop_null().to_numpy()
+    values = outcome.findings["value"].drop_null().to_numpy()
     for route, place in enumerate(places):
         done_ns, lowest = digested.kept_blocks(route)
         kept[place] = (
@@ -58,17 +58,17 @@ def digest_of(digested: Digested, told: Told, places: Sequence[Place]) -> Digest
     return Digest(positions, kept)
 
 
-def sure_of(subject: Subject, history: History, told: Told, digest: Digest) -> pa.Table:
+def sure_of(subject: Subject, history: History, outcome: Told, digest: Digest) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    one = np.ones(told.findings.num_rows, np.int64)
+    one = np.ones(outcome.findings.num_rows, np.int64)
     narrow, wide = (
         subject.explain(rows, history, history.placements, one, digest).findings["rule"]
-        for rows in (told.findings, told.widest)
+        for rows in (outcome.findings, outcome.widest)
     )
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
-    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
-    details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
-    findings = told.findings
+    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], outcome.findings["anomaly"].cast(pa.string()))
+    details = pc.if_else(open_, _PARTLY, outcome.findings["detail"].cast(pa.string()))
+    findings = outcome.findings
     for name, column in (("anomaly", names), ("detail", details)):
         index = findings.schema.get_field_index(name)
         findings = findings.set_column(index, findings.schema.field(index), column.dictionary_encode())
