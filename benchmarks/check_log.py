@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import PRODUCER_SHIFT
@@ -38,7 +38,7 @@ def main() -> None:
     options = vars(parser.parse_args())
     rounds = options.pop("rounds")
     messages, operations = history(**options)
-    setting = Setting("t", 0, LOG, Bounds(low=0, end=options["sends"], complete=True))
+    setting = PartitionSetting("t", 0, LOG, Bounds(low=0, end=options["sends"], complete=True))
     rates, row_bytes = measured(
         LogChecker().check,
         lambda: Part(setting, messages, operations, OBSERVATIONS.empty_table()),

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rounds import measured
-from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.model.audit import Drained
 from chaoskit.model.message import PRODUCER_SHIFT
@@ -46,7 +46,7 @@ def main() -> None:
     rounds = options.pop("rounds")
     messages, operations, observations = history(**options)
     deliveries = messages.num_rows - options["sends"]
-    setting = Setting("q", 0, QUEUE, Drained(complete=True))
+    setting = PartitionSetting("q", 0, QUEUE, Drained(complete=True))
     rates, row_bytes = measured(
         QueueChecker().check, lambda: Part(setting, messages, operations, observations), deliveries, rounds
     )

@@ -26,7 +26,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from chaoskit.base.memory import keep_freed_memory
-from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.findings.checking import check_partition, controlling, relevant, settings
 from chaoskit.model.tables import OBSERVATIONS
@@ -98,7 +98,7 @@ def _check(folder: str, partitions: int) -> dict[str, float]:
     }
 
 
-def _part(setting: Setting, messages: pa.Table, operations: pa.Table) -> Part:
+def _part(setting: PartitionSetting, messages: pa.Table, operations: pa.Table) -> Part:
     return Part(setting, messages, operations, OBSERVATIONS.empty_table())
 
 

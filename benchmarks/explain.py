@@ -20,7 +20,7 @@ from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.explaining.attribution import Attribution
-from chaoskit.judge.explaining.record import Record, Sends
+from chaoskit.judge.explaining.record import Record, RecordedSends
 from chaoskit.model.place import Place
 from chaoskit.model.tables import PLACEMENTS
 
@@ -36,9 +36,9 @@ class MadeRecord(Record):
         super().__init__(declared, effects, placements, hosts=HOSTS)
         start_ns = np.arange(count) * LOAD_NS // count
         value = np.arange(count)
-        self._made = Sends(value, start_ns, start_ns + 2_000_000, np.ones(count, np.bool_), value, value)
+        self._made = RecordedSends(value, start_ns, start_ns + 2_000_000, np.ones(count, np.bool_), value, value)
 
-    def sends(self, place: Place) -> Sends | None:
+    def sends(self, place: Place) -> RecordedSends | None:
         return self._made
 
 

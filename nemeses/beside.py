@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.hosts.host import ServiceHost
 
 
-def others(strike: Strike, host: ServiceHost, *parts: Part) -> str:
+def others(strike: Strike, host: ServiceHost, *parts: HostPart) -> str:
     """Return the other faults that occupy one of the parts, or any, of a host now, in words; empty if there is none."""
     beside = strike.beside(host).items()
     return ", ".join(fault for fault, occupied in beside if not parts or set(parts) & set(occupied))

@@ -15,7 +15,7 @@ import psutil
 
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import ClientProcess, Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 
 _SEEN_WITHIN_S = 5
@@ -49,8 +49,8 @@ class ClientCrash(Nemesis):
     hits = "clients"
     abrupt = True
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLIENT}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         _refuse_ended(strike)
@@ -80,8 +80,8 @@ class ClientPause(Nemesis):
     does = Act.SILENCES
     hits = "clients"
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLIENT}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         strike.kept(_Stopped).watches += [_stop(client) for client in strike.clients]
@@ -110,8 +110,8 @@ class ClientHang(Nemesis):
     does = Act.HANGS
     hits = "clients"
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLIENT}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         _refuse_ended(strike)
@@ -143,8 +143,8 @@ class ClientHijack(Nemesis):
     does = Act.SILENCES | Act.ENDS
     hits = "clients"
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLIENT}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         for client in strike.clients:
@@ -187,8 +187,8 @@ class ClientDisconnect(Nemesis):
     hits = "clients"
     lasts = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLIENT}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         before = {client.name: set(_local_ends(client)) for client in strike.clients}

@@ -18,7 +18,7 @@ from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, par
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.clock import SettableClock
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
@@ -56,7 +56,7 @@ Shift = Annotated[int, BeforeValidator(_parse_signed), AfterValidator(_large_eno
 """A signed duration: `-5s` is behind true time."""
 
 
-class Offset(BaseModel):
+class OffsetParameters(BaseModel):
     """How far the clock is ahead of true time; negative values are behind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class Offset(BaseModel):
     offset: Shift
 
 
-class Jump(BaseModel):
+class JumpParameters(BaseModel):
     """How far the clock jumps from its current value; negative values jump back."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -72,7 +72,7 @@ class Jump(BaseModel):
     by: Shift
 
 
-class Drift(BaseModel):
+class DriftParameters(BaseModel):
     """Speed of the clock: 1.5 is 50 % too fast, 0.5 is half speed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,13 +80,13 @@ class Drift(BaseModel):
     rate: Annotated[float, Field(ge=0, le=100)]
 
     @model_validator(mode="after")
-    def _drifts(self) -> Drift:
+    def _drifts(self) -> DriftParameters:
         if abs(self.rate - 1) < 0.01:
             raise ValueError(f"rate {self.rate} is too close to 1 to be proved; use at most 0.99 or at least 1.01")
         return self
 
 
-class Strobe(Offset):
+class StrobeParameters(OffsetParameters):
     """An intermittent offset.
 
     Attributes:
@@ -119,11 +119,11 @@ class ClockOffset(Nemesis):
     does = Act.NONE
     delays = False
     renews = False
-    parameters: type[BaseModel] = Offset
+    parameters: type[BaseModel] = OffsetParameters
     host_powers = (SettableClock,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLOCK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CLOCK}
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         offset: int = parameters.offset
@@ -152,7 +152,7 @@ class ClockJump(ClockOffset):
     """The clock jumps from its current value; jumps accumulate until it is corrected."""
 
     summary = "make the system's wall clock jump; correct it afterwards"
-    parameters = Jump
+    parameters = JumpParameters
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         by: int = parameters.by
@@ -177,7 +177,7 @@ class ClockDrift(ClockOffset):
     """The clock runs too fast or too slow."""
 
     summary = "make the system's wall clock run too fast or too slow; correct it afterwards"
-    parameters = Drift
+    parameters = DriftParameters
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         return max(int((parameters.rate - 1) * lasted_ns), 0)
@@ -196,7 +196,7 @@ class ClockStrobe(ClockOffset):
     """The clock alternates between an offset and the true time, switched by the harness."""
 
     summary = "alternate the system's wall clock between an offset and the true time"
-    parameters = Strobe
+    parameters = StrobeParameters
 
     def inject(self, strike: Strike) -> None:
         strobing = strike.kept(_Strobing)

@@ -16,7 +16,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.host import ServiceHost
@@ -72,7 +72,7 @@ class CommandOptions(BaseModel):
     environment: dict[str, str] = {}
     damage: Literal["none", "forgets", "destroys", "corrupts"] = "none"
     abrupt: bool = False
-    occupies: list[Part] = []
+    occupies: list[HostPart] = []
 
 
 class UserCommand(Nemesis):
@@ -94,7 +94,7 @@ class UserCommand(Nemesis):
     def is_abrupt(self, parameters: CommandOptions) -> bool:
         return parameters.abrupt or bool(self.damage(parameters))
 
-    def occupies(self, parameters: CommandOptions) -> Collection[Part]:
+    def occupies(self, parameters: CommandOptions) -> Collection[HostPart]:
         return parameters.occupies
 
     def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:

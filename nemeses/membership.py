@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.systems.installation import Installation
@@ -73,8 +73,8 @@ class ElectLeader(Nemesis):
     lasts = False
     service_powers = (Leadership,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.kept(_Led).before = {host.name: strike.service.power(Leadership).led_by(host) for host in strike.hosts}
@@ -112,8 +112,8 @@ class Reassign(Nemesis):
     renews = False
     service_powers: tuple[type, ...] = (Reassignment,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.service.power(Reassignment)
@@ -185,8 +185,8 @@ class Decommission(Nemesis):
         Decommissioning,
     )
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES, HostPart.DISK}
 
     def inject(self, strike: Strike) -> None:
         power, stored = strike.service.power(Decommissioning), strike.kept(_Stored)
@@ -234,8 +234,8 @@ class _OneByOne(Nemesis):
     lasts = False
     restores = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:

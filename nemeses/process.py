@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import optional
@@ -46,8 +46,8 @@ class Kill(Nemesis):
     held = True
     service_powers = (Installation,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -86,8 +86,8 @@ class Pause(Nemesis):
     held = True
     service_powers = (Installation,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         on_each(
@@ -118,8 +118,8 @@ class Restart(Nemesis):
     service_powers = (Installation,)
     lasts = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.kept(_Restarted).down = _down_already(strike)

@@ -14,7 +14,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ResourceLimits, ServiceHost
 from chaoskit.contract.hosts.shell import bash
@@ -80,8 +80,8 @@ class CpuStarve(Nemesis):
     parameters = CpuParameters
     host_powers = (ResourceLimits,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.RESOURCES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.RESOURCES}
 
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
@@ -135,8 +135,8 @@ class MemoryPressure(Nemesis):
     parameters = MemoryParameters
     host_powers = (ResourceLimits,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.RESOURCES, Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.RESOURCES, HostPart.DISK}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -188,8 +188,8 @@ class FileExhaustion(Nemesis):
     service_powers = (Installation,)
     parameters = FilesParameters
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.RESOURCES, Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.RESOURCES, HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

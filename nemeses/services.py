@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.systems.installation import Installation
@@ -92,7 +92,7 @@ def stop_in_order(host: ServiceHost, cluster: Service) -> None:
 def start_services(strike: Strike, host: ServiceHost) -> None:
     """Start the system on a host if it does not run, unless another fault decides whether it runs."""
     installation = installed_on(host, strike.service)
-    if installation and not others(strike, host, Part.PROCESSES):
+    if installation and not others(strike, host, HostPart.PROCESSES):
         with _starting(host):
             installation.start(host)
 

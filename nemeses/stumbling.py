@@ -16,7 +16,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.hosts.shell import bash
@@ -93,8 +93,8 @@ class CrashLoop(Nemesis):
     service_powers = (Installation,)
     parameters = CrashLoopParameters
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         signal_services(strike.hosts, strike.service, "KILL")
@@ -156,8 +156,8 @@ class Stall(Nemesis):
     service_powers = (Installation,)
     parameters = StallParameters
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

@@ -9,11 +9,11 @@ import pyarrow as pa
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.judge.findings.checking import find
 from chaoskit.judge.timing.metrics import measure
-from spark_analysis.outcome import Outcome
-from spark_analysis.runs import Run
+from spark_analysis.outcome import TaskResults
+from spark_analysis.runs import AnalysedRun
 
 
-def survey(runs: Sequence[Run], tell: Callable[[str], None]) -> dict[int, Outcome]:
+def survey(runs: Sequence[AnalysedRun], tell: Callable[[str], None]) -> dict[int, TaskResults]:
     """Measure all runs; return the outcomes by number."""
     outcomes = {}
     for done, run in enumerate(runs):
@@ -21,13 +21,13 @@ def survey(runs: Sequence[Run], tell: Callable[[str], None]) -> dict[int, Outcom
             tell(f"{done:,} of {len(runs):,} runs read")
         try:
             counts, waits = measure(run.history, run.timing)
-            outcomes[run.number] = Outcome(counts, waits)
+            outcomes[run.number] = TaskResults(counts, waits)
         except ChaoskitError as error:
-            outcomes[run.number] = Outcome(error=str(error))
+            outcomes[run.number] = TaskResults(error=str(error))
     return outcomes
 
 
-def findings_of(run: Run, outcome: Outcome) -> pa.Table:
+def findings_of(run: AnalysedRun, outcome: TaskResults) -> pa.Table:
     """Return the findings of a run that is to be judged."""
     assert run.subject is not None
     return find(run.history, run.subject.bound_ns, run.timing.load, run.subject.imposed, outcome.guard)

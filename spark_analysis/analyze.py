@@ -28,10 +28,10 @@ from spark_analysis import alone
 from spark_analysis.configuration import configuration, settings
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.markdown import markdown
-from spark_analysis.outcome import Outcome, judge, why_unjudged
+from spark_analysis.outcome import TaskResults, judge, why_unjudged
 from spark_analysis.page import page
-from spark_analysis.runs import Run, open_run
-from spark_analysis.standing import Standing, standings
+from spark_analysis.runs import AnalysedRun, open_run
+from spark_analysis.standing import ScenarioStanding, standings
 from spark_analysis.tables import SCHEMAS
 from spark_analysis.trends import began_at, trends
 
@@ -57,7 +57,7 @@ class Analysed:
     folder: Path
     tables: Mapping[str, list[dict[str, Any]]]
     skipped: Mapping[str, str]
-    standings: Sequence[Standing]
+    standings: Sequence[ScenarioStanding]
     folders: Mapping[str, Path]
 
     @property
@@ -125,16 +125,16 @@ class _Surveyed:
     """What was read: the runs that could be read, their outcomes by number, those to judge with their findings, and why
     others could not be read."""
 
-    runs: list[Run]
-    outcomes: Mapping[int, Outcome]
-    to_judge: list[tuple[Run, pa.Table]]
+    runs: list[AnalysedRun]
+    outcomes: Mapping[int, TaskResults]
+    to_judge: list[tuple[AnalysedRun, pa.Table]]
     unread: Mapping[str, str]
 
 
 def _surveyed(
-    runs: Sequence[Run],
-    survey: Callable[[Sequence[Run], Callable[[str], None]], dict[int, Outcome]],
-    findings_of: Callable[[Run, Outcome], pa.Table],
+    runs: Sequence[AnalysedRun],
+    survey: Callable[[Sequence[AnalysedRun], Callable[[str], None]], dict[int, TaskResults]],
+    findings_of: Callable[[AnalysedRun, TaskResults], pa.Table],
     tell: Callable[[str], None],
 ) -> _Surveyed:
     outcomes = survey(runs, tell)
@@ -146,7 +146,7 @@ def _surveyed(
 
 
 def _surveyed_with_spark(
-    runs: Sequence[Run], master: str, settings: tuple[str, ...], log: Path, tell: Callable[[str], None]
+    runs: Sequence[AnalysedRun], master: str, settings: tuple[str, ...], log: Path, tell: Callable[[str], None]
 ) -> _Surveyed:
     # not imported, and Java not needed, where few runs are read without it
     from spark_analysis import check  # noqa: PLC0415
@@ -166,8 +166,8 @@ def _analysed(out: Path, surveyed: _Surveyed, skipped: Mapping[str, str]) -> Ana
     return Analysed(out, tables, skipped, standings(tables["trends"], scenarios), folders)
 
 
-def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> tuple[list[Run], dict[str, str]]:
-    runs: list[Run] = []
+def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> tuple[list[AnalysedRun], dict[str, str]]:
+    runs: list[AnalysedRun] = []
     skipped: dict[str, str] = {}
     for folder in store.runs(store_folder):
         try:
@@ -182,7 +182,7 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
     return runs, skipped
 
 
-def _tables(runs: list[Run], outcomes: Mapping[int, Outcome]) -> dict[str, list[dict[str, Any]]]:
+def _tables(runs: list[AnalysedRun], outcomes: Mapping[int, TaskResults]) -> dict[str, list[dict[str, Any]]]:
     found = {run.number: impacts(run, outcomes[run.number]) for run in runs}
     everything: list[Impact] = [each for run in runs for each in found[run.number]]
     rows = [_run_row(run, outcomes[run.number]) for run in runs]
@@ -197,7 +197,7 @@ def _tables(runs: list[Run], outcomes: Mapping[int, Outcome]) -> dict[str, list[
     }
 
 
-def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
+def _run_row(run: AnalysedRun, outcome: TaskResults) -> dict[str, Any]:
     verdict = read_verdict(run.folder)
     recorded = histogram(outcome.counts, "send")
     anomalies = {name: each["count"] for name, each in verdict["anomalies"].items() if each["count"]}
@@ -229,7 +229,7 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
 
 
 def _configurations(
-    runs: list[Run], rows: list[dict[str, Any]], outcomes: Mapping[int, Outcome]
+    runs: list[AnalysedRun], rows: list[dict[str, Any]], outcomes: Mapping[int, TaskResults]
 ) -> list[dict[str, Any]]:
     result = []
     for name in sorted({row["configuration"] for row in rows}):

@@ -26,16 +26,16 @@ from chaoskit.judge.findings.guard import Guard, Raised
 from chaoskit.judge.timing.counting import WAITS
 from chaoskit.judge.timing.counts import summed
 from chaoskit.judge.verdict.verdict import Verdict
-from spark_analysis.outcome import Outcome, judge, why_unjudged
-from spark_analysis.runs import Run
+from spark_analysis.outcome import TaskResults, judge, why_unjudged
+from spark_analysis.runs import AnalysedRun
 from spark_analysis.session import run_tasks, task_rows
 from spark_analysis.task import ask, unpacked, work
-from spark_analysis.units import Task, into_tasks
+from spark_analysis.units import SparkTask, into_tasks
 
 
 def survey(
-    spark: SparkSession, runs: Sequence[Run], tell: Callable[[str], None] = lambda _: None
-) -> dict[int, Outcome]:
+    spark: SparkSession, runs: Sequence[AnalysedRun], tell: Callable[[str], None] = lambda _: None
+) -> dict[int, TaskResults]:
     """Measure all runs, and check those to be judged; return the outcomes by number."""
     units = [unit for run in runs for unit in run.units()]
     tasks = into_tasks(units, task_rows(spark, sum(unit.rows for unit in units)))
@@ -50,7 +50,7 @@ def survey(
     return outcomes
 
 
-def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
+def findings_of(spark: SparkSession, run: AnalysedRun, outcome: TaskResults) -> pa.Table:
     """Return the findings of a run, like `chaoskit.judge.findings.checking.find`, from those of its partitions."""
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
@@ -65,7 +65,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
     return settle_and_conclude(outcome.checked, sent, operations, outcome.guard)
 
 
-def check(spark: SparkSession, run: Run) -> Verdict:
+def check(spark: SparkSession, run: AnalysedRun) -> Verdict:
     """Check one run, judge it and write its findings and verdict."""
     outcome = survey(spark, [run])[run.number]
     if (why := why_unjudged(run, outcome)) is not None:
@@ -73,17 +73,17 @@ def check(spark: SparkSession, run: Run) -> Verdict:
     return judge(run, outcome, findings_of(spark, run, outcome))
 
 
-def _ask(task: Task, checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:
+def _ask(task: SparkTask, checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:
     return ask(task.units, checker, values)
 
 
-def _outcome(rows: pa.Table) -> Outcome:
+def _outcome(rows: pa.Table) -> TaskResults:
     kinds = rows["kind"]
     errors = rows.filter(pc.equal(kinds, "error"))
     if errors.num_rows:
-        return Outcome(error=errors["content"][0].as_py().decode())
+        return TaskResults(error=errors["content"][0].as_py().decode())
     waits = pa.concat_tables([WAITS.empty_table(), *_contents(rows, "waits")])
-    return Outcome(summed(_contents(rows, "counts")), waits, _checked(rows), guard=Guard(_raised(rows)))
+    return TaskResults(summed(_contents(rows, "counts")), waits, _checked(rows), guard=Guard(_raised(rows)))
 
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:

@@ -19,9 +19,9 @@ from chaoskit.judge.timing.counts import of_series
 from chaoskit.judge.timing.metrics import never_made
 from chaoskit.judge.verdict.verdict_file import read_findings
 from chaoskit.report.words import release
-from spark_analysis.outcome import Outcome
-from spark_analysis.runs import Run
-from spark_analysis.windows import AFTER, BEFORE, DURING, Window
+from spark_analysis.outcome import TaskResults
+from spark_analysis.runs import AnalysedRun
+from spark_analysis.windows import AFTER, BEFORE, DURING, ImpactWindow
 
 PHASES = (BEFORE, DURING, AFTER)
 AGE_EDGES_MS = (0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
@@ -32,8 +32,8 @@ AGE_EDGES_MS = (0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000
 class Impact:
     """Measurements of one window of one fault."""
 
-    run: Run
-    window: Window
+    run: AnalysedRun
+    window: ImpactWindow
     bucket: Ints
     count: Ints
     due: int
@@ -63,7 +63,7 @@ class Impact:
         }
 
 
-def impacts(run: Run, outcome: Outcome) -> list[Impact]:
+def impacts(run: AnalysedRun, outcome: TaskResults) -> list[Impact]:
     """Return the impact of each fault of a run on its load."""
     send = of_series(outcome.counts, "send")
     segment, bucket, count = (send[name].to_numpy() for name in ("segment", "bucket", "count"))
@@ -112,7 +112,7 @@ def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
     return rows
 
 
-def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
+def unavailable(run: AnalysedRun, outcome: TaskResults) -> list[dict[str, Any]]:
     """Return the times of half a second or more in which sends to a partition were due and none was acknowledged."""
     rows = outcome.waits.filter(pc.equal(outcome.waits["of"], "long"))
     kept = rows.select(["topic", "partition", "begin_ns", "end_ns", "answered"])
@@ -120,7 +120,7 @@ def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
     return [{"run": run.name, **row} for row in named.to_pylist()]
 
 
-def lost_ages(run: Run) -> list[dict[str, Any]]:
+def lost_ages(run: AnalysedRun) -> list[dict[str, Any]]:
     """Return the number of lost messages by age: ms from the acknowledgement to the next fault's effect.
 
     `kind` is the kind of that fault; None for messages after which no fault took effect.

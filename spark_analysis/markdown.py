@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.base.plain import one_line
 from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.report.words import milliseconds, number
-from spark_analysis.standing import Standing
+from spark_analysis.standing import ScenarioStanding
 
 _MARKS = {VALID: "✅ valid", INVALID: "❌ invalid", UNKNOWN: "❔ unknown"}
 _UNREADABLE = "❔ not readable"
@@ -16,7 +16,7 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<
 
 
 def markdown(
-    standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str] | None = None
+    standings: Sequence[ScenarioStanding], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str] | None = None
 ) -> str:
     """Return the summary: how each scenario stands.
 
@@ -36,7 +36,7 @@ def markdown(
 
 
 def _scenarios(
-    standings: Sequence[Standing], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str]
+    standings: Sequence[ScenarioStanding], runs: Sequence[Mapping[str, Any]], skipped: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a row for each scenario: those that are not valid now first, then those that ran several times."""
     yield "| scenario | last run | since | what happened | lost | send p99 | recovery |"
@@ -62,7 +62,7 @@ def _row(row: Mapping[str, Any], since: str, skipped: Mapping[str, str]) -> str:
     return f"| {' | '.join(map(_cell, cells))} |"
 
 
-def _differences(standings: Sequence[Standing]) -> Iterator[str]:
+def _differences(standings: Sequence[ScenarioStanding]) -> Iterator[str]:
     for standing in standings:
         if standing.first_bad is not None and standing.last_good is not None:
             good, bad = _cell(standing.last_good["run"]), _cell(standing.first_bad["run"])

@@ -21,11 +21,11 @@ from chaoskit.judge.timing.metrics import figures
 from chaoskit.judge.verdict import judging
 from chaoskit.judge.verdict.missing import require_messages
 from chaoskit.judge.verdict.verdict import Verdict
-from spark_analysis.runs import Run
+from spark_analysis.runs import AnalysedRun
 
 
 @dataclass
-class Outcome:
+class TaskResults:
     """The results of all tasks for one run.
 
     Attributes:
@@ -43,14 +43,14 @@ class Outcome:
     guard: Guard = field(default_factory=Guard)
 
 
-def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
+def judge(run: AnalysedRun, outcome: TaskResults, findings: pa.Table) -> Verdict:
     """Judge a run by its findings; write the findings and verdict.json, like `chaoskit check`."""
     assert run.subject is not None
     load = figures(outcome.counts, outcome.waits, run.timing, run.folder / "latency")
     return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load, outcome.guard)
 
 
-def why_unjudged(run: Run, outcome: Outcome) -> str | None:
+def why_unjudged(run: AnalysedRun, outcome: TaskResults) -> str | None:
     """Return why a run that was read cannot be judged; None if it can be."""
     if outcome.error is not None or run.subject is None or run.subject.imported:
         return outcome.error

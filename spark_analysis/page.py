@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.report import charts, comparisons
 from chaoskit.report.html import render
 from spark_analysis.impact import AGE_EDGES_MS, PHASES
-from spark_analysis.standing import Standing
+from spark_analysis.standing import ScenarioStanding
 from spark_analysis.trends import VERDICT
 
 Rows = Sequence[Mapping[str, Any]]
@@ -31,7 +31,10 @@ _PHASE_COLOURS = dict(zip(PHASES, (charts.BLUE, charts.RED, charts.GREEN), stric
 
 
 def page(
-    tables: Mapping[str, Rows], skipped: Mapping[str, str], standings: Sequence[Standing], links: Mapping[str, str]
+    tables: Mapping[str, Rows],
+    skipped: Mapping[str, str],
+    standings: Sequence[ScenarioStanding],
+    links: Mapping[str, str],
 ) -> str:
     """Return the report.
 
@@ -193,11 +196,11 @@ def _age(index: int) -> str:
     return f"{first}-{last} ms"
 
 
-def _shown(standings: Sequence[Standing]) -> Sequence[Standing]:
+def _shown(standings: Sequence[ScenarioStanding]) -> Sequence[ScenarioStanding]:
     """Return the scenarios whose trends are shown: what is not valid first, then what has regressions, then what ran
     most often."""
 
-    def order(standing: Standing) -> tuple[bool, int, int]:
+    def order(standing: ScenarioStanding) -> tuple[bool, int, int]:
         regressions = sum(bool(row["regressions"]) for row in standing.runs)
         return standing.first_bad is None, -regressions, -len(standing.runs)
 

@@ -10,24 +10,24 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checkers.checker import Setting
+from chaoskit.contract.checkers.checker import PartitionSetting
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import RECORDED, verify
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.findings.checking import settings
-from chaoskit.judge.subject.subject import Declared, Subject, read_subject
+from chaoskit.judge.subject.subject import DeclaredSettings, Subject, read_subject
 from chaoskit.judge.timing.models import model_of
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
 from spark_analysis.units import Unit
-from spark_analysis.windows import Window, windows_of
+from spark_analysis.windows import ImpactWindow, windows_of
 
 _GROUPS_A_UNIT = 8
 
 
 @dataclass
-class Run:
+class AnalysedRun:
     """One run.
 
     Attributes:
@@ -46,7 +46,7 @@ class Run:
     history: History
     subject: Subject | None
     timing: Timing
-    windows: list[Window] = field(default_factory=list)
+    windows: list[ImpactWindow] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Run:
         return store.run_name(self.folder)
 
     @cached_property
-    def settings(self) -> list[Setting] | None:
+    def settings(self) -> list[PartitionSetting] | None:
         """The context of each partition; None if it has a verdict."""
         subject = self.subject
         return settings(self.history, subject.bound_ns, self.timing.load, subject.imposed) if subject else None
@@ -72,7 +72,7 @@ class Run:
             yield Unit(self.number, self.folder, self.timing, partition.rows, partition, model, setting)
 
 
-def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
+def open_run(number: int, folder: Path, *, recheck: bool) -> AnalysedRun:
     """Open a run by reading its footers; the history of a killed run is compacted first.
 
     Args:
@@ -94,8 +94,8 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
     windows = windows_of(faults, load.begin_ns, load.end_ns)
     extents = tuple((window.start_ns, window.end_ns) for window in windows)
     timing = Timing(load, faults_of(faults), extents)
-    scenario = store.read_yaml(folder / store.SCENARIO, Declared)
-    return Run(number, folder, scenario, history, subject, timing, windows)
+    scenario = store.read_yaml(folder / store.SCENARIO, DeclaredSettings)
+    return AnalysedRun(number, folder, scenario, history, subject, timing, windows)
 
 
 def _is_judged(folder: Path) -> bool:

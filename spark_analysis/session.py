@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from spark_analysis.task import RESULTS_DDL
-from spark_analysis.units import TASK_ROWS, TASK_ROWS_MIN, Task, waves
+from spark_analysis.units import TASK_ROWS, TASK_ROWS_MIN, SparkTask, waves
 
 MEMORY = "spark.chaoskit.memory"
 """Setting: memory in bytes (or with a unit: 3g) for all Python workers of one machine together."""
@@ -76,8 +76,8 @@ def start(master: str, settings: Mapping[str, str], log: Path | None = None) -> 
 
 def run_tasks(
     spark: SparkSession,
-    tasks: Sequence[Task],
-    apply: Callable[[Task], Iterator[pa.RecordBatch]],
+    tasks: Sequence[SparkTask],
+    apply: Callable[[SparkTask], Iterator[pa.RecordBatch]],
     tell: Callable[[str], None] = lambda _: None,
 ) -> pa.Table:
     """Run tasks on Spark, largest first, and return all rows of RESULTS that `apply` yields.
@@ -90,7 +90,7 @@ def run_tasks(
     for wave in waves(tasks, memory_of(spark), cores):
         chosen = list(wave)
 
-        def each(batches: Iterator[pa.RecordBatch], chosen: list[Task] = chosen) -> Iterator[pa.RecordBatch]:
+        def each(batches: Iterator[pa.RecordBatch], chosen: list[SparkTask] = chosen) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for index in batch.column(0).to_pylist():
                     yield from apply(chosen[index])

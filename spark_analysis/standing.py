@@ -14,7 +14,7 @@ _DIFFERENCES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ScenarioStanding:
     """How a scenario stands.
 
     Attributes:
@@ -50,7 +50,9 @@ class Standing:
         return 0 if self.first_bad is None else len(self.runs) - list(self.runs).index(self.first_bad)
 
 
-def standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]) -> list[Standing]:
+def standings(
+    trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]
+) -> list[ScenarioStanding]:
     """Return how scenarios stand that ran several times: those whose last run is not valid first.
 
     Args:
@@ -61,7 +63,9 @@ def standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mappi
     return sorted(known, key=lambda standing: (standing.first_bad is None, standing.scenario))
 
 
-def _standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]) -> Iterator[Standing]:
+def _standings(
+    trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapping[str, Any]]
+) -> Iterator[ScenarioStanding]:
     for name in dict.fromkeys(row["scenario"] for row in trends):
         runs = [row for row in trends if row["scenario"] == name]
         if len(runs) < 2:
@@ -77,4 +81,4 @@ def _standings(trends: Sequence[Mapping[str, Any]], scenarios: Mapping[str, Mapp
         elif bad and first_bad is None:
             pair = last_bad, _ = runs[bad[-1]], runs[bad[-1] + 1]
         differs = sorted_differences(*(scenarios[row["run"]] for row in pair))[:_DIFFERENCES_SHOWN] if pair else []
-        yield Standing(name, runs, first_bad, last_good, differs, last_bad)
+        yield ScenarioStanding(name, runs, first_bad, last_good, differs, last_bad)

@@ -20,7 +20,7 @@ from chaoskit.base.latency import Ints
 from chaoskit.contract.checkers.checker import Part, Settling
 from chaoskit.contract.installed import checkers
 from chaoskit.history.reading.reader import (
-    Partition,
+    StoredPartition,
     group_sizes,
     history_file,
     open_file,
@@ -30,10 +30,10 @@ from chaoskit.history.reading.reader import (
 )
 from chaoskit.judge.findings.checking import check_partition, controlling
 from chaoskit.judge.findings.guard import Guard
-from chaoskit.judge.timing.counting import Operations
+from chaoskit.judge.timing.counting import OperationColumns
 from chaoskit.judge.timing.measuring import operations_counted, partition_measured
 from chaoskit.model.tables import OPERATIONS
-from spark_analysis.units import Task, Unit
+from spark_analysis.units import SparkTask, Unit
 
 RESULTS = pa.schema(
     [
@@ -68,7 +68,7 @@ class _Known:
         return self.table if 2 * np.count_nonzero(chosen) > chosen.size else self.table.filter(pa.array(chosen))
 
 
-def work(task: Task) -> Iterator[pa.RecordBatch]:
+def work(task: SparkTask) -> Iterator[pa.RecordBatch]:
     """Process the units of a task, grouped by run; yield rows of RESULTS.
 
     A run that cannot be read yields an `error` and does not fail the job.
@@ -117,7 +117,7 @@ def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
     assert unit.partition is not None
     messages, observations = read_messages(unit.partition), read_observations(unit.partition)
     operations = known.of(messages, observations)
-    tables, columns = (messages, observations), Operations.of(operations)
+    tables, columns = (messages, observations), OperationColumns.of(operations)
     counts, waits = partition_measured(unit.partition, unit.model, tables, columns, unit.timing)
     yield from _table(unit, "counts", -1, counts)
     yield from _table(unit, "waits", -1, waits)
@@ -132,7 +132,7 @@ def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
         yield _row(unit.run, _place(unit.partition), "raised", -1, json.dumps(asdict(raised)).encode())
 
 
-def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
+def _needed(path: Path, partitions: Sequence[StoredPartition]) -> pa.Table:
     """Return the operations that the partitions' rows refer to, and all that control clients.
 
     One row group is in memory at a time. `op` is the row number.
@@ -160,7 +160,7 @@ def _chosen(path: Path, group: int, rows: Ints) -> pa.Table:
     return table if chosen.all() else table.filter(pa.array(chosen))
 
 
-def _ops_of(partitions: Sequence[Partition]) -> Ints:
+def _ops_of(partitions: Sequence[StoredPartition]) -> Ints:
     """Return the distinct operations that the rows of some partitions refer to, ascending."""
     parts = [np.zeros(0, np.int64)]
     pieces = [
@@ -183,7 +183,7 @@ def _table(unit: Unit, kind: str, checker: int, table: pa.Table) -> Iterator[pa.
         yield _row(unit.run, place, kind, checker, sink.getvalue())
 
 
-def _place(partition: Partition) -> str:
+def _place(partition: StoredPartition) -> str:
     return f"{partition.topic}\0{partition.partition:010d}"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json
 from chaoskit.judge.verdict.verdict import VALID
-from spark_analysis.runs import Run
+from spark_analysis.runs import AnalysedRun
 
 PRECEDING_MIN, PRECEDING_MAX = 5, 20
 DEVIATIONS = 5
@@ -74,7 +74,7 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-def began_at(run: Run) -> datetime:
+def began_at(run: AnalysedRun) -> datetime:
     """Return when a run began: from the name of its folder, by which all verbs order runs; else from origin.json, else
     from its history."""
     try:

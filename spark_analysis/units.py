@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaoskit.contract.checkers.checker import Setting
+from chaoskit.contract.checkers.checker import PartitionSetting
 from chaoskit.contract.workloads.datamodel import LOG, DataModel
-from chaoskit.history.reading.reader import Partition
+from chaoskit.history.reading.reader import StoredPartition
 from chaoskit.judge.timing.timing import Timing
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000
@@ -48,14 +48,14 @@ class Unit:
     folder: Path
     timing: Timing
     rows: int
-    partition: Partition | None = None
+    partition: StoredPartition | None = None
     model: DataModel = LOG
-    setting: Setting | None = None
+    setting: PartitionSetting | None = None
     groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class Task:
+class SparkTask:
     """Units that one task processes, one after the other."""
 
     units: tuple[Unit, ...]
@@ -72,23 +72,23 @@ class Task:
         return TASK_BYTES + largest * MESSAGE_BYTES + max(self.rows - largest, 0) * OPERATION_BYTES
 
 
-def into_tasks(units: Iterable[Unit], task_rows: int = TASK_ROWS) -> list[Task]:
+def into_tasks(units: Iterable[Unit], task_rows: int = TASK_ROWS) -> list[SparkTask]:
     """Return tasks, largest first; units of the same run stay together if they fit."""
-    tasks: list[Task] = []
+    tasks: list[SparkTask] = []
     gathered: list[Unit] = []
     rows = 0
     for unit in units:
         if gathered and rows + unit.rows > task_rows:
-            tasks.append(Task(tuple(gathered)))
+            tasks.append(SparkTask(tuple(gathered)))
             gathered, rows = [], 0
         gathered.append(unit)
         rows += unit.rows
     if gathered:
-        tasks.append(Task(tuple(gathered)))
+        tasks.append(SparkTask(tuple(gathered)))
     return sorted(tasks, key=lambda task: -task.rows)
 
 
-def waves(tasks: Sequence[Task], memory: int, cores: int) -> list[list[Task]]:
+def waves(tasks: Sequence[SparkTask], memory: int, cores: int) -> list[list[SparkTask]]:
     """Return waves of tasks that may run concurrently.
 
     Tasks that fit into memory on all cores concurrently form the last wave. Before it come larger tasks, as many
@@ -100,7 +100,7 @@ def waves(tasks: Sequence[Task], memory: int, cores: int) -> list[list[Task]]:
         cores: number of concurrent tasks on one machine.
     """
     outsized = sorted((task for task in tasks if task.bytes * cores > memory), key=lambda task: -task.bytes)
-    done: list[list[Task]] = []
+    done: list[list[SparkTask]] = []
     while outsized:
         at_once = max(1, memory // outsized[0].bytes)
         done.append(outsized[:at_once])

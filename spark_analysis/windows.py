@@ -12,7 +12,7 @@ BEFORE, DURING, AFTER = "before", "during", "after"
 
 
 @dataclass(frozen=True)
-class Window:
+class ImpactWindow:
     """A time window around one fault, ns since the start of the run; `end_ns` is exclusive."""
 
     fault: int
@@ -22,7 +22,7 @@ class Window:
     end_ns: int
 
 
-def windows_of(faults: Sequence[Fault], begin_ns: int, end_ns: int) -> list[Window]:
+def windows_of(faults: Sequence[Fault], begin_ns: int, end_ns: int) -> list[ImpactWindow]:
     """Return the windows of faults that had an effect while sends were due.
 
     During: from the proved effect to the proved end. Before and after extend at most to the limits of the load
@@ -44,7 +44,7 @@ def windows_of(faults: Sequence[Fault], begin_ns: int, end_ns: int) -> list[Wind
             AFTER: (healed, min(end_ns, healed + length, following)),
         }
         windows += [
-            Window(fault.number, fault.kind, phase, first, last)
+            ImpactWindow(fault.number, fault.kind, phase, first, last)
             for phase, (first, last) in phases.items()
             if first < last
         ]

@@ -22,7 +22,7 @@ from chaoskit.contract.workloads.traits import Group
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.attribution import derive
-from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
 from chaoskit.judge.explaining.effects import effects as effects_of
 from chaoskit.judge.explaining.record import NEVER, NONE, Ints, Record
 from chaoskit.model.place import Place
@@ -125,7 +125,9 @@ def cases_of(anomaly: Anomaly, place: Place) -> Cases:
     written = np.resize(written_s, noticed_s.size)
     written_ns, at_ns = (np.int64(1) * (each * SECOND).astype(np.int64) for each in (written, noticed_s))
     count = written_ns.size
-    message = Message(np.zeros(2 * count, np.int64), np.tile(written_ns, 2), np.tile(written_ns, 2) + SECOND // 10)
+    message = ConcernedMessage(
+        np.zeros(2 * count, np.int64), np.tile(written_ns, 2), np.tile(written_ns, 2) + SECOND // 10
+    )
     op: Ints = np.repeat(np.array([0, 1]), count)
     nothing = np.full(2 * count, NONE)
     return Cases(

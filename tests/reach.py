@@ -24,10 +24,10 @@ from chaoskit.contract.guarantees.mechanism import Copies, Limit, Mechanism, Par
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER
 from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.reading.reader import History, Partition
+from chaoskit.history.reading.reader import History, StoredPartition
 from chaoskit.judge.explaining.attribution import derive
-from chaoskit.judge.explaining.cases import Message
-from chaoskit.judge.explaining.record import NONE, Flags, Receipts, Sends
+from chaoskit.judge.explaining.cases import ConcernedMessage
+from chaoskit.judge.explaining.record import NONE, Flags, Receipts, RecordedSends
 from chaoskit.model.place import Place
 
 WITHOUT = "without a fault"
@@ -169,7 +169,9 @@ class _Paper:
     def _of_gap(self, record: _GapRecord) -> Flags:
         value = (self._cases.message.written_ns / guaranteed.SECOND / _EVERY_S).astype(np.int64)
         rows = np.flatnonzero(record.missing[value])
-        message = Message(value[rows], self._cases.message.written_ns[rows], self._cases.message.acked_ns[rows])
+        message = ConcernedMessage(
+            value[rows], self._cases.message.written_ns[rows], self._cases.message.acked_ns[rows]
+        )
         columns = {name: getattr(self._cases, name)[rows] for name in _COLUMNS}
         cases = replace(self._cases, messages=(message,), other=message, **columns)
         explained = np.zeros(value.size, np.bool_)
@@ -230,7 +232,7 @@ class _GapRecord(PaperRecord):
     """
 
     def __init__(self, declared: Declared, fault: Effect, placements: Placements, hosts: Sequence[str]) -> None:
-        history = History(Path(), [Partition(*PLACE, None, None)], {})
+        history = History(Path(), [StoredPartition(*PLACE, None, None)], {})
         end_ns = [int(_END_S * guaranteed.SECOND)]
         history.operations = pa.table({"start_ns": pa.array(end_ns), "end_ns": pa.array(end_ns)})
         super().__init__(declared, [fault], placements, history, hosts)
@@ -241,13 +243,13 @@ class _GapRecord(PaperRecord):
         around = (written_ns >= fault.start_ns - around_ns) & (written_ns <= fault.over_ns + around_ns)
         before_ns = fault.start_ns - written_ns
         self.missing = around & ~((before_ns > guaranteed.SECOND) & (before_ns <= 2 * guaranteed.SECOND))
-        self._sent = Sends(
+        self._sent = RecordedSends(
             value, written_ns, arrived_ns, np.ones(value.size, np.bool_), value, np.full(value.size, NONE)
         )
         received = Receipts(value[~self.missing], arrived_ns[~self.missing])
         self._received = dict.fromkeys(self.clients(CONSUMER), received)
 
-    def sends(self, place: Place) -> Sends:
+    def sends(self, place: Place) -> RecordedSends:
         return self._sent
 
     def receipts(self, place: Place) -> Mapping[str, Receipts]:

@@ -32,7 +32,7 @@ class Journal:
     def __init__(self, name: str) -> None:
         folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / f"{name}.jsonl"
+        self.path: Path = folder / f"{name}.jsonl"
         self._file = self._open_locked()
         ending.hold()
         durable.sync(folder)

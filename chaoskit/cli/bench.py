@@ -22,8 +22,8 @@ from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.saying import complain, say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.interop.omb.benched import Benched, benched
-from chaoskit.interop.omb.climb import Step, climb, climbs
-from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
+from chaoskit.interop.omb.climb import ClimbStep, climb, climbs
+from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.interop.omb.room import check_room
 from chaoskit.interop.omb.stored import stored_run
@@ -95,7 +95,7 @@ def command(
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
     )
     size = None if backlog is None else quantity("--backlog", backlog, parse_size)
-    benches = read_benches(tuple(map(Path, files)), Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
+    benches = read_benches(tuple(map(Path, files)), BenchOptions(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
     if resume:
         _check_resumable(benches, lab=lab)
     stored = {bench.plan.scenario.name: stored_run(bench.plan, store) for bench in benches if resume}
@@ -142,7 +142,7 @@ def _run(
 ) -> list[Benched]:
     """Run all, and write what they did; fewer if the user interrupts, or if no rate was borne by some."""
     results: list[Benched] = []
-    steps: list[Step] = []
+    steps: list[ClimbStep] = []
 
     def run(bench: Bench) -> Benched:
         folder, verdict = execute(bench)

@@ -15,7 +15,7 @@ from chaoskit.cli.planned import show_plans
 from chaoskit.cli.saying import say
 from chaoskit.cli.sweep import SweepProgress
 from chaoskit.judge.verdict.verdict import EXIT_CODES
-from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
+from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate, Throughput
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import DATAGRAM_MAX, floors
 from chaoskit.scenario.files import find_sweep, is_sweep
@@ -104,7 +104,7 @@ def _show(comparison: SideBySide) -> None:
         say(f"without a run: {name}")
 
 
-def _counted(measurements: Sequence[Throughput] | Sequence[Fate]) -> Iterable[str]:
+def _counted(measurements: Sequence[Throughput] | Sequence[SystemFate]) -> Iterable[str]:
     return measurements[0].found if measurements else ()
 
 
@@ -120,6 +120,6 @@ def _rate(throughput: Throughput) -> list[str]:
     return [throughput.name, format_size(throughput.payload), *figures, *counted, throughput.verdict]
 
 
-def _fate(fate: Fate) -> list[str]:
+def _fate(fate: SystemFate) -> list[str]:
     counted = (f"{count:,}" for count in fate.found.values())
     return [fate.name, fate.load, f"{fate.acked:,}", f"{fate.received:,}", *counted, fate.verdict]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaoskit.cli.console import print_table
 from chaoskit.cli.saying import say
 from chaoskit.interop.omb.benched import Benched, ReadBacklog
-from chaoskit.interop.omb.climb import Step
+from chaoskit.interop.omb.climb import ClimbStep
 from chaoskit.interop.omb.ladder import Bracket
 from chaoskit.interop.omb.plans import Bench
 from chaoskit.interop.omb.recording import RecordingCost
@@ -86,7 +86,7 @@ def measurement(result: Benched) -> Measurement:
     )
 
 
-def show_step(step: Step) -> None:
+def show_step(step: ClimbStep) -> None:
     """Print a rate that was tried."""
     document = step.found.document
     p50 = document["aggregatedPublishLatency50pct"]
@@ -104,7 +104,7 @@ def show_bracket(bench: Bench, bracket: Bracket) -> None:
     say(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
 
 
-def rung(step: Step) -> Rung:
+def rung(step: ClimbStep) -> Rung:
     """Return a rate that was tried as the page shows it."""
     bench = step.found.bench
     return Rung(bench.stem, bench.driver.stem, step.found.acked_per_s, step.found.document, step.why_not)

@@ -17,10 +17,10 @@ from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.saying import say
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.event import Event
-from chaoskit.contract.faults.exploring import Wishes as WireWishes
+from chaoskit.contract.faults.exploring import Wishes
 from chaoskit.contract.hosts.disk import CutMode
 from chaoskit.judge.verdict.verdict import INVALID
-from chaoskit.search.explore import CrashPoint, PointTried, Wishes
+from chaoskit.search.explore import CrashPoint, CrashWishes, PointTried
 from chaoskit.search.explore import explore as explore_run
 
 _STARTED = {True: "yes", False: "NO", None: "not known"}
@@ -93,8 +93,8 @@ def command(
     the guarantees do not allow, 2 if one could not be judged; a message that did not come again counts as neither.
     """
     if wire:
-        return explored(run, WireWishes(messages, then), store, as_json=as_json)
-    wishes = Wishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
+        return explored(run, Wishes(messages, then), store, as_json=as_json)
+    wishes = CrashWishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
     with ExploreProgress("explore") as progress:
         crash_points = explore_run(chosen(run), store, progress, wishes)
     if as_json:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, PlainSerializer, ValidationError
 from pydantic.fields import FieldInfo
 
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.options import Placing
+from chaoskit.contract.options import PlacedRoles
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -135,7 +135,7 @@ def _explain(
     known = [field.alias or name for name, field in owner.model_fields.items()]
     known += [] if location[:-1] else also_known
     if detail["type"] == "extra_forbidden":
-        remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
+        remedy = owner.misplaced(str(location[-1])) if isinstance(owner, PlacedRoles) else ""
         return key, f"unknown key; {remedy or nearest(str(location[-1]), known)}"
     if detail["type"] == "missing":
         if written := _misspelt(content, location, known):

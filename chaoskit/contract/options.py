@@ -16,7 +16,7 @@ Command = Annotated[list[str], Field(min_length=1), BeforeValidator(_as_shell)]
 
 
 @runtime_checkable
-class Placing(Protocol):
+class PlacedRoles(Protocol):
     """Optional power of a model of options: it can tell where a key belongs that is not one of its own."""
 
     @classmethod

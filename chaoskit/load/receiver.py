@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from chaoskit.contract.clients.client import PositionLost
 from chaoskit.contract.clients.recorder import Recorder
-from chaoskit.contract.workloads.workload import Result
+from chaoskit.contract.workloads.workload import ClientReport
 from chaoskit.model.message import PRODUCER_SHIFT, Delivery
 from chaoskit.model.outcome import FAIL, OK
 from chaoskit.model.place import Place
@@ -52,7 +52,7 @@ class Poller(Generic[S]):
     def __init__(self, recorder: Recorder, source: S, f: str, prober: int = NOBODY) -> None:
         self.source = source
         self.recorder = recorder
-        self.error = ""
+        self.error: str = ""
         self.probed: set[Place] = set()
         self.received: Counter[Place] = Counter()
         self._f = f
@@ -78,7 +78,7 @@ class Poller(Generic[S]):
             if value >> PRODUCER_SHIFT == self._prober:
                 self.probed.add((topic, partition))
 
-    def told(self) -> Result:
+    def told(self) -> ClientReport:
         """Return what a member of a group reports to the harness."""
         return {
             "probed": sorted(map(self._named, self.probed)),

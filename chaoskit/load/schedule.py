@@ -38,7 +38,7 @@ class Schedule:
     """
 
     def __init__(self, rate: int | str, producers: int, start_ns: int, first: int) -> None:
-        self.interval_ns = None if isinstance(rate, str) else 1e9 * producers / rate
+        self.interval_ns: float | None = None if isinstance(rate, str) else 1e9 * producers / rate
         self.start_ns = start_ns
         self.first = first
 

@@ -61,7 +61,7 @@ class Writer:
 
     def __init__(self, run_id: int, size: int) -> None:
         self._run_id = run_id
-        self.filler = filler(size)
+        self.filler: bytes = filler(size)
 
     def build(self, value: int, intended_ns: int, sent_ns: int) -> bytes:
         """Return a payload."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.subject.subject import DeclaredSettings
 from chaoskit.judge.timing.machine import full
 from chaoskit.judge.verdict.headline import without_consequence
 from chaoskit.judge.verdict.verdict_file import read_verdict
@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """One figure of all runs.
 
     Attributes:
@@ -73,7 +73,7 @@ def read_compared(given: Sequence[Path]) -> list[Compared]:
         Compared(
             store.run_name(folder),
             folder,
-            store.read_yaml(folder / store.SCENARIO, Declared),
+            store.read_yaml(folder / store.SCENARIO, DeclaredSettings),
             read_verdict(folder),
         )
         for folder in folders
@@ -90,16 +90,16 @@ def _folders(given: Path) -> list[Path]:
     return [store.find_run(given)]
 
 
-def differences(runs: Sequence[Compared]) -> list[Row]:
+def differences(runs: Sequence[Compared]) -> list[ComparedRow]:
     """Return the keys of the scenarios that differ, with their values; empty if all did the same."""
     return differing([run.scenario for run in runs], _NAMES)
 
 
-def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) -> list[Row]:
+def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) -> list[ComparedRow]:
     """Return the keys in which scenarios differ, with their values; without some keys and what is below them."""
     every = [dict(_flat({key: scenario[key] for key in scenario if key not in without})) for scenario in scenarios]
     names = dict.fromkeys(name for flat in every for name in flat)
-    rows = [Row(name, tuple(flat.get(name, "") for flat in every)) for name in names]
+    rows = [ComparedRow(name, tuple(flat.get(name, "") for flat in every)) for name in names]
     return [row for row in rows if row.differs]
 
 
@@ -131,18 +131,21 @@ def labels(runs: Sequence[Compared]) -> list[str]:
     return [f"{letter(index)} {name}".strip() for index, name in enumerate(names)]
 
 
-def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
+def figures(runs: Sequence[Compared]) -> dict[str, list[ComparedRow]]:
     """Return rows under their titles: first what differs in the scenarios, then what the runs did and cost."""
 
-    def rows(**getters: Any) -> list[Row]:
-        return [Row(name.replace("_", " "), tuple(get(run.verdict) for run in runs)) for name, get in getters.items()]
+    def rows(**getters: Any) -> list[ComparedRow]:
+        return [
+            ComparedRow(name.replace("_", " "), tuple(get(run.verdict) for run in runs))
+            for name, get in getters.items()
+        ]
 
     anomalies = list(
         dict.fromkeys(name for run in runs for name, anomaly in run.verdict["anomalies"].items() if anomaly["count"])
     )
-    idle = Row("less than meant", tuple(without_consequence(run.verdict["faults"]) for run in runs))
+    idle = ComparedRow("less than meant", tuple(without_consequence(run.verdict["faults"]) for run in runs))
     tables = {
-        "system": [Row("system and release", tuple(release(run.scenario) for run in runs))],
+        "system": [ComparedRow("system and release", tuple(release(run.scenario) for run in runs))],
         "what happened": [
             *rows(
                 data=lambda v: v["headline"].partition(";")[0],
@@ -155,7 +158,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
             ),
             *([idle] if any(idle.values) else []),
         ],
-        "anomalies": [Row(name, tuple(_anomaly(run.verdict, name) for run in runs)) for name in anomalies],
+        "anomalies": [ComparedRow(name, tuple(_anomaly(run.verdict, name) for run in runs)) for name in anomalies],
         "throughput": rows(
             sends_per_s=lambda v: number(v["rates"].get("sends_per_s")),
             acknowledged_per_s=lambda v: number(v["rates"].get("acks_per_s")),
@@ -171,7 +174,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     for phase, words in phases.items():
         points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
         sends = [point.get("send", {}) for point in points]
-        due = Row("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
+        due = ComparedRow("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
         tables[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
     tables["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
     kept = {title: table for title, table in tables.items() if any(any(row.values) for row in table)}
@@ -198,9 +201,9 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
     }
 
 
-def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:
+def _latencies(points: Sequence[Mapping[str, Any]]) -> list[ComparedRow]:
     rows = [
-        Row(name, tuple(milliseconds(point[key]) if point.get(key) is not None else "" for point in points))
+        ComparedRow(name, tuple(milliseconds(point[key]) if point.get(key) is not None else "" for point in points))
         for key, name in PERCENTILE_WORDS.items()
     ]
     return [row for row in rows if any(row.values)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.base.plain import one_line
-from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.subject.subject import DeclaredSettings
 from chaoskit.judge.verdict.verdict import VALID
 from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.compared import sorted_differences
@@ -37,7 +37,7 @@ def since_last_valid(folder: Path, program: str) -> Since | None:
     if last is None:
         return None
     try:
-        before, now = (store.read_yaml(run_folder / store.SCENARIO, Declared) for run_folder in (last, here))
+        before, now = (store.read_yaml(run_folder / store.SCENARIO, DeclaredSettings) for run_folder in (last, here))
     except BadInput:
         return None
     differs = sorted_differences(before, now)

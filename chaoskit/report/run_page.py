@@ -16,10 +16,10 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.faults.consequence_words import in_words, staked
 from chaoskit.judge.faults.readers import Readers, readers_of
-from chaoskit.judge.subject.subject import Declared
+from chaoskit.judge.subject.subject import DeclaredSettings
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict.bounds import Bounded, describe
-from chaoskit.judge.verdict.headline import Told, lost_messages
+from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts, exposed, membership
 from chaoskit.report.following import in_order
@@ -47,7 +47,7 @@ def run_page(folder: Path) -> str:
     if (folder / store.VERDICT).exists():
         verify(folder, RECORDED, JUDGED)
     verdict, history = read_verdict(folder), History.open(folder)
-    scenario = store.read_yaml(folder / store.SCENARIO, Declared)
+    scenario = store.read_yaml(folder / store.SCENARIO, DeclaredSettings)
     faults = history.recorded_faults
     if len(faults) != len(verdict["faults"]):
         raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
@@ -60,7 +60,7 @@ def run_page(folder: Path) -> str:
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
-        lost=lost_messages({name: Told.of(anomaly) for name, anomaly in verdict["anomalies"].items()}),
+        lost=lost_messages({name: StoredAnomaly.of(anomaly) for name, anomaly in verdict["anomalies"].items()}),
         scenario=scenario,
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
@@ -132,7 +132,7 @@ def _latencies(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple[s
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words."""
     anomalies = sorted(verdict["anomalies"].items(), key=lambda named: (named[1]["allowed"], -named[1]["count"]))
-    ordered = in_order({name: Told.of(anomaly) for name, anomaly in anomalies})
+    ordered = in_order({name: StoredAnomaly.of(anomaly) for name, anomaly in anomalies})
     return [
         {
             "name": name,

@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
 from chaoskit.history.reading.reader import History, group_sizes, read_messages, read_observations, read_operations
-from chaoskit.judge.timing.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
+from chaoskit.judge.timing.counting import (
+    UNAVAILABLE_MIN_NS,
+    CountedSends,
+    OperationColumns,
+    delivered_rows,
+    received_rows,
+)
 from chaoskit.judge.timing.models import model_of
 from chaoskit.judge.timing.timing import Timing
 
@@ -140,7 +146,7 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
         messages = read_messages(partition).select(_COLUMNS)
         tables = messages, read_observations(partition)
         model = model_of(history, partition.topic)
-        sends = Sends.of(messages, operations, timing, model)
+        sends = CountedSends.of(messages, operations, timing, model)
         due_ns, done_ns = sends.due_ns[sends.acked], sends.done_ns[sends.acked]
         send.add(due_ns, done_ns - due_ns)
         due += np.bincount(axis.of(sends.due_ns), minlength=axis.count)
@@ -170,10 +176,10 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
     return rows
 
 
-def _operations(path: Path) -> Operations:
+def _operations(path: Path) -> OperationColumns:
     columns = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
     sizes = group_sizes(path)
-    return Operations.joined((read_operations(path, [group], columns) for group in range(len(sizes))), sum(sizes))
+    return OperationColumns.joined((read_operations(path, [group], columns) for group in range(len(sizes))), sum(sizes))
 
 
 def _no_counts(axis: Axis) -> Ints:

@@ -54,7 +54,7 @@ class Throughput:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class SystemFate:
     """What became of the messages of a load.
 
     Attributes:
@@ -85,7 +85,7 @@ class SideBySide:
 
     round_trips: Sequence[RoundTrip]
     throughputs: Sequence[Throughput]
-    fates: Sequence[Fate]
+    fates: Sequence[SystemFate]
     lacking: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
 from chaoskit.report.page_file import write_page
-from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide
+from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate
 
 _SHOWN = ("p50", "p99", "published")
 _SHOWN_COLOURS = (charts.BLUE, charts.ORANGE, charts.GREY)
@@ -74,7 +74,7 @@ def _by_payload(comparison: SideBySide) -> list[dict[str, Any]]:
     ]
 
 
-def _gone(fates: Sequence[Fate]) -> list[dict[str, Any]]:
+def _gone(fates: Sequence[SystemFate]) -> list[dict[str, Any]]:
     """Return how many of the acknowledged messages a subscriber lacks, by system and load."""
     title = "Messages that a subscriber lacks, % of those that were acknowledged"
     names = installed.gone(*Gone)

@@ -18,7 +18,7 @@ from chaoskit.base import latency
 from chaoskit.base.errors import RunFailed
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.hosts.seat import Seating
-from chaoskit.contract.workloads.workload import Result, Task
+from chaoskit.contract.workloads.workload import ClientReport, Task
 from chaoskit.model.progress import Progress
 
 _ANSWER_S = 0.2
@@ -41,7 +41,7 @@ class Worker:
     ready: threading.Event = field(default_factory=threading.Event)
     progress: Progress = field(default_factory=Progress)
     latencies: deque[latency.Sparse] = field(default_factory=deque)
-    result: Result = field(default_factory=Result)
+    result: ClientReport = field(default_factory=ClientReport)
     ahead_ns: Callable[[], int] = lambda: 0
     remote: bool = False
     boots: int = 0
@@ -90,9 +90,9 @@ class Client:
     """
 
     def __init__(self, task: Task, start: Callable[[Task], Worker], seat: ServiceHost | None = None) -> None:
-        self.name = task.client
+        self.name: str = task.client
         self.seat = seat
-        self.workers = [start(task)]
+        self.workers: list[Worker] = [start(task)]
         self._start = start
         self._crashed: list[Worker] = []
         self._fallen: list[Worker] = []

@@ -15,7 +15,7 @@ from chaoskit.base.clocks import compared
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.clients.driver import Driver, Driving
+from chaoskit.contract.clients.driver import Driving, LoadHost
 from chaoskit.history.compacting.drivers import Comparison, DriverLog
 from chaoskit.scenario.plan import Plan
 
@@ -42,7 +42,7 @@ class ClockWatch:
         RunFailed: it does not answer, or too slowly to compare clocks.
     """
 
-    def __init__(self, driver: Driver, log: DriverLog, errors: Path) -> None:
+    def __init__(self, driver: LoadHost, log: DriverLog, errors: Path) -> None:
         self._driver = driver
         self._log = log
         self._process = driver.spawn("clock", [_CLOCK_MODULE], errors)
@@ -60,7 +60,7 @@ class ClockWatch:
                 f"driver {driver.name} answers so slowly that its clock is known to ± {error_ms:.0f} ms "
                 f"only (at most {_ERROR_MAX_MS}); use a machine that is nearer or less busy"
             )
-        self.ahead_ns = comparison.ahead_ns
+        self.ahead_ns: int = comparison.ahead_ns
         self._watching = threading.Thread(target=self._watch, daemon=True)
         self._watching.start()
 
@@ -112,7 +112,7 @@ class Crew:
         folder: the run folder.
     """
 
-    def __init__(self, drivers: list[Driver], folder: Path) -> None:
+    def __init__(self, drivers: list[LoadHost], folder: Path) -> None:
         self._drivers = drivers
         self._log = DriverLog(folder / "wal")
         self._wal = folder / "wal"
@@ -128,7 +128,7 @@ class Crew:
             self._stop_watching()
             raise
 
-    def next_for(self, client: str) -> Driver | None:
+    def next_for(self, client: str) -> LoadHost | None:
         """Return the driver that a new client runs on, which is recorded; None: the harness."""
         if not self._drivers:
             return None
@@ -136,7 +136,7 @@ class Crew:
         self._log.runs(client, driver.name)
         return driver
 
-    def ahead_ns(self, driver: Driver) -> int:
+    def ahead_ns(self, driver: LoadHost) -> int:
         """Return by how much a driver's CLOCK_MONOTONIC is ahead of this machine's, as last compared."""
         return self._watches[driver.name].ahead_ns
 
@@ -149,7 +149,7 @@ class Crew:
         self._stop_watching()
         on_each(self._drivers, self._gather)
 
-    def _gather(self, driver: Driver) -> None:
+    def _gather(self, driver: LoadHost) -> None:
         driver.gather(self._wal)
         self._log.gathered(driver.name)
         driver.close()

@@ -31,7 +31,7 @@ from chaoskit.scenario.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Requirements:
     """What a plan requires of a deployment."""
 
     provider: str
@@ -45,7 +45,7 @@ class Ground:
     preceded: Mapping[str, frozenset[str]]
 
     @classmethod
-    def of(cls, plan: Plan) -> Ground:
+    def of(cls, plan: Plan) -> Requirements:
         """Return what a plan requires."""
         spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
@@ -54,7 +54,7 @@ class Ground:
             preceded(plan),
         )  # fmt: skip
 
-    def covers(self, other: Ground) -> bool:
+    def covers(self, other: Requirements) -> bool:
         """Return whether a deployment for this one serves the other, too: it may have what some faults need on more
         hosts, but nothing that the other's faults do not need on any."""
         here, theirs = self.preceded, other.preceded
@@ -79,13 +79,13 @@ class Deployment:
     """
 
     def __init__(self, plan: Plan, watcher: Watcher, *, keep: bool = False) -> None:
-        self.id = f"{os.getpid()}-{id(self):x}"
+        self.id: str = f"{os.getpid()}-{id(self):x}"
         self.trials: list[str] = []
         self._leftovers = False
         self._attached = plan.scenario.cluster if plan.scenario.cluster.attach else None
-        self._ground = Ground.of(plan)
+        self._ground = Requirements.of(plan)
         self._powers = plan.host_powers_needed
-        self.journal = Journal(f"run-{self.id}")
+        self.journal: Journal = Journal(f"run-{self.id}")
         self._warden = None if keep else Warden(self.journal.path)
         self._lab = self._provision(plan, watcher)
         try:
@@ -111,7 +111,7 @@ class Deployment:
 
     def serves(self, plan: Plan) -> bool:
         """Return whether a trial of this plan can run on it."""
-        return self._ground.covers(Ground.of(plan)) and plan.host_powers_needed <= self._powers
+        return self._ground.covers(Requirements.of(plan)) and plan.host_powers_needed <= self._powers
 
     def namespace(self) -> str:
         """Return what the names of the next trial's topics begin with.

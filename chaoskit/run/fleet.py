@@ -23,7 +23,7 @@ import numpy as np
 from chaoskit.base import latency
 from chaoskit.base.journal import Journal
 from chaoskit.base.secrets import environment_in
-from chaoskit.contract.clients.driver import Driver
+from chaoskit.contract.clients.driver import LoadHost
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.hosts.seat import Seating
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
@@ -167,7 +167,7 @@ class Fleet:
             )
         return Worker(task, process, log)
 
-    def _start_on(self, driver: Driver, task: Task, order: dict[str, Any], log: Path) -> Worker:
+    def _start_on(self, driver: LoadHost, task: Task, order: dict[str, Any], log: Path) -> Worker:
         order |= {"wal": driver.folder, "environment": environment_in(order["connection"])}
         process = driver.spawn(task.client, [WORKER_MODULE, ON_DRIVER], log)
         worker = Worker(task, process, log, ahead_ns=partial(self._crew.ahead_ns, driver), remote=True)

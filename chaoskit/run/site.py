@@ -46,7 +46,7 @@ class Site:
         self._keep = keep
         self._shared = shared
         self._deployment: Deployment | None = None
-        self.interrupted = False
+        self.interrupted: bool = False
 
     def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
         """Execute a plan; return the run folder and its verdict.

@@ -7,7 +7,7 @@ import time
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.model.progress import Progress
-from chaoskit.run.faults.stall import Stall
+from chaoskit.run.faults.stall import AckStall
 from chaoskit.scenario.stopping import StopWhen
 
 _COMMAND_S = 30
@@ -23,7 +23,7 @@ class Stopping:
 
     def __init__(self, when: StopWhen | None) -> None:
         self._when = when
-        self._stall = Stall()
+        self._stall = AckStall()
         self._asked_ns = time.monotonic_ns()
         self._command: subprocess.Popen[bytes] | None = None
 

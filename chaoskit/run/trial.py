@@ -80,7 +80,7 @@ class Trial:
         watcher: Watcher,
         interrupted: Interruption,
     ) -> None:
-        self.restored = False
+        self.restored: bool = False
         self._plan = plan
         self._deployment = deployment
         self._service = deployment.service

@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 from chaoskit.contract import installed
 from chaoskit.contract.systems.system import Naming
-from chaoskit.contract.workloads.workload import Job, Result, Task
+from chaoskit.contract.workloads.workload import ClientReport, Job, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
@@ -44,7 +44,7 @@ class HarnessLink:
     """
 
     def __init__(self, messages: TextIO = sys.stdout) -> None:
-        self.paused = False
+        self.paused: bool = False
         self._stopping = False
         self._going = threading.Event()
         self._going.set()
@@ -84,7 +84,7 @@ class HarnessLink:
     def report(self, progress: Progress) -> None:
         self._say(progress=asdict(progress))
 
-    def result(self, result: Result) -> None:
+    def result(self, result: ClientReport) -> None:
         self._say(result=dict(result))
 
     def _await_stop(self) -> None:

@@ -14,7 +14,7 @@ from chaoskit.contract.faults.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.installed import nemesis, taken_by_others
 from chaoskit.contract.mistakes import validated
 from chaoskit.contract.power import words
-from chaoskit.scenario.model import ONE_KIND_OF_TIME, Choice, FaultSpec
+from chaoskit.scenario.model import ONE_KIND_OF_TIME, FaultSpec, KindChoice
 from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, as_list, check_targets
 from chaoskit.scenario.zones import Zones, expand
 
@@ -56,7 +56,7 @@ def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | Non
     problems = Problems(source)
     choices = []
     for key, kind, keys in _kinds(spec, place):
-        choice = problems.tried(validated, Choice, {"kind": kind, **keys}, source, f"{key}.")
+        choice = problems.tried(validated, KindChoice, {"kind": kind, **keys}, source, f"{key}.")
         if choice is not None and (fault := problems.tried(nemesis, kind, key)) is not None:
             choices.append((key, choice, fault))
             parameters = problems.tried(_parameters, spec, choice, key, source)
@@ -101,7 +101,7 @@ def _kinds(spec: FaultSpec, place: str) -> Iterator[tuple[str, str, Mapping[str,
         yield (f"{where}.{kind}" if keys else where), kind, keys
 
 
-def _parameters(spec: FaultSpec, choice: Choice, key: str, source: str) -> BaseModel:
+def _parameters(spec: FaultSpec, choice: KindChoice, key: str, source: str) -> BaseModel:
     known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
     given, model = {**spec.own, **(choice.model_extra or {})}, nemesis(choice.kind).parameters
     own = {field.alias or name for name, field in model.model_fields.items()}
@@ -112,11 +112,11 @@ def _parameters(spec: FaultSpec, choice: Choice, key: str, source: str) -> BaseM
     return validated(model, given, source, _prefix(choice, key), known)
 
 
-def _prefix(choice: Choice, key: str) -> str:
+def _prefix(choice: KindChoice, key: str) -> str:
     return f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
 
 
-def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) -> None:
+def _check_choice(choice: KindChoice, key: str, fault: Nemesis, allowed: Allowed) -> None:
     if allowed.drivers and fault.hits == "clients":
         raise BadInput(f"{key}: {choice.kind} hits clients of this machine, not those on drivers; remove one of both")
     if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
@@ -142,7 +142,7 @@ def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
         )
 
 
-def _check_disk(parameters: BaseModel, at: tuple[str, Choice], fault: Nemesis, allowed: Allowed) -> None:
+def _check_disk(parameters: BaseModel, at: tuple[str, KindChoice], fault: Nemesis, allowed: Allowed) -> None:
     """Reject a disk that the hosts do not have, or that cannot do what the fault needs."""
     if isinstance(parameters, OnDisk):
         (key, choice), disk = at, parameters.disk
@@ -168,7 +168,7 @@ def _check_powers(
             raise BadInput(f"{what} needs {words(power)}, which {owner} cannot do{why}")
 
 
-def _check_on(spec: FaultSpec, choice: Choice, keys: tuple[str, str], allowed: Allowed) -> None:
+def _check_on(spec: FaultSpec, choice: KindChoice, keys: tuple[str, str], allowed: Allowed) -> None:
     targets = allowed.targets
     on, key = (choice.on, f"{keys[0]}.on") if choice.on else (spec.on, f"{keys[1]}.on")
     if targets.hits_clients(choice.kind):

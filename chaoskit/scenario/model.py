@@ -166,7 +166,7 @@ class FaultSpec(BaseModel):
 
     Attributes:
         inject: a kind, or several kinds, one of which is drawn each time; a kind may be a mapping of its name to
-            `Choice` and further keys.
+            `KindChoice` and further keys.
         on: hosts, roles, clients or counts.
         id: a name by which another fault may wait for it.
         at: start of a single fault, or a range to draw it from.
@@ -260,15 +260,15 @@ class FaultSpec(BaseModel):
         given = [self.inject] if isinstance(self.inject, str) else self.inject
         return [(choice, {}) if isinstance(choice, str) else next(iter(choice.items())) for choice in given]
 
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[KindChoice]:
         """Return the kinds to draw from, validated."""
-        return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
+        return [KindChoice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
 
 
 _TIMES = {"at", "from", "to", "every", "after", "when"}
 
 
-class Choice(BaseModel):
+class KindChoice(BaseModel):
     """One of several kinds of a series; its keys override those of the series.
 
     Attributes:

@@ -15,7 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from chaoskit.base import plugins
 from chaoskit.contract import installed
 from chaoskit.scenario.expected import MEASURES, Expected
-from chaoskit.scenario.model import OF_KINDS_TOO, Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec
+from chaoskit.scenario.model import OF_KINDS_TOO, ClusterSpec, FaultSpec, KindChoice, Scenario, WorkloadSpec
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 """What editors' YAML servers understand."""
@@ -86,7 +86,7 @@ def scenario_schema() -> dict[str, Any]:
 
 def _fault(definitions: _Definitions) -> dict[str, Any]:
     kinds = {name: definitions.keys_of(installed.nemesis(name).parameters, name) for name in plugins.names("nemesis")}
-    chosen = {key: value for key, value in definitions.keys_of(Choice, "choice").items() if key != "kind"}
+    chosen = {key: value for key, value in definitions.keys_of(KindChoice, "choice").items() if key != "kind"}
     common = definitions.keys_of(FaultSpec, "fault")
     for own in kinds.values():
         own |= {key: {"anyOf": [common[key], own[key]]} if key in own else common[key] for key in OF_KINDS_TOO}

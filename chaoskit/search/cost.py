@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
-from chaoskit.judge.verdict.headline import Told, lost_messages
+from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 from chaoskit.judge.verdict.verdict import VALID
 from chaoskit.report.words import PERCENTILE_WORDS, number
 from chaoskit.search.sweep import Results, Sweep
@@ -112,4 +112,4 @@ def _lost(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _lost_in(verdict: Mapping[str, Any]) -> int:
-    return lost_messages({name: Told.of(anomaly) for name, anomaly in verdict["anomalies"].items()})
+    return lost_messages({name: StoredAnomaly.of(anomaly) for name, anomaly in verdict["anomalies"].items()})

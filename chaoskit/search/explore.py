@@ -43,7 +43,7 @@ _TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class CrashWishes:
     """Which crash points to try.
 
     Attributes:
@@ -135,7 +135,7 @@ class PointTried(Event):
     point: CrashPoint
 
 
-def explore(folder: Path, store_folder: Path, watcher: Watcher, wishes: Wishes) -> list[CrashPoint]:
+def explore(folder: Path, store_folder: Path, watcher: Watcher, wishes: CrashWishes) -> list[CrashPoint]:
     """Explore crash points of a recorded run; write them to its `crash-points.json` and return them. There are fewer
     than wished if the run has no more states that differ.
 
@@ -173,7 +173,7 @@ def explore(folder: Path, store_folder: Path, watcher: Watcher, wishes: Wishes) 
     return crash_points
 
 
-def points(recorded: Recorded, wishes: Wishes) -> Iterator[tuple[Instant, dict[str, HostCut]]]:
+def points(recorded: Recorded, wishes: CrashWishes) -> Iterator[tuple[Instant, dict[str, HostCut]]]:
     """Yield crash points that leave the disks in states that differ: the instant, and the cut of each host."""
     source = random.Random(wishes.seed)  # noqa: S311  # reproducible, not secret
     tried: set[tuple[str, ...]] = set()

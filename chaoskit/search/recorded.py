@@ -20,7 +20,7 @@ from chaoskit.contract.hosts.recorded_disk import RecordedDisks
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.exposure.copies import acknowledged, read_copies, recorded
-from chaoskit.judge.exposure.loss_window import Copies
+from chaoskit.judge.exposure.loss_window import StableCopies
 from chaoskit.judge.subject.subject import read_subject
 from chaoskit.judge.timing.recovery import read_recovery
 from chaoskit.model.place import Place
@@ -64,7 +64,7 @@ class Recorded:
     history: History
     hosts: Mapping[str, RecordedHost]
     provider: RecordedDisks
-    copies: Copies | None
+    copies: StableCopies | None
 
     @classmethod
     def open(cls, folder: Path) -> Recorded:
@@ -152,7 +152,7 @@ class Recorded:
             count += int((on_disks[at[known]] >= replicas[topic]).sum())
         return count
 
-    def _on_disks(self, copies: Copies, cuts_ns: Sequence[int], whole: Sequence[bool]) -> npt.NDArray[np.bool_]:
+    def _on_disks(self, copies: StableCopies, cuts_ns: Sequence[int], whole: Sequence[bool]) -> npt.NDArray[np.bool_]:
         """Return by host and message whether its disk has it after its cut."""
         stored = [number for number, host in enumerate(self.hosts) if host in copies.hosts]
         at_ns, spared = np.array(cuts_ns)[stored, None], np.array(whole)[stored, None]

@@ -19,7 +19,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.workloads.workload import Measuring
 from chaoskit.history.reading.reader import History
-from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
+from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate, Throughput
 from chaoskit.run.floor import Floor
 from chaoskit.search.sweep import Cell, Results, Sweep
 
@@ -61,7 +61,7 @@ def side_by_side(
     """
     trips = [RoundTrip(baseline.kind, "", baseline.payload, baseline.p50_us, baseline.p99_us) for baseline in floor]
     rates: list[Throughput] = []
-    fates: list[Fate] = []
+    fates: list[SystemFate] = []
     lacking: list[str] = []
     for cell in sweep.cells:
         results = by_cell[cell.name]
@@ -129,14 +129,14 @@ def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]],
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 
 
-def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fate:
+def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> SystemFate:
     acked, received = (sum(verdict["counts"][count] for verdict in verdicts) for count in ("acked", "received"))
     whys = (
         anomaly["why"] for verdict in verdicts for name, anomaly in verdict["anomalies"].items() if name in sweep.count
     )
     reasons = (reason for verdict in verdicts for reason in verdict["reasons"])
     why = tuple(dict.fromkeys(words for words in (*whys, *reasons) if words))
-    return Fate(*_names(cell), acked, received, _anomaly_counts(sweep, verdicts), _verdicts(cell, verdicts), why)
+    return SystemFate(*_names(cell), acked, received, _anomaly_counts(sweep, verdicts), _verdicts(cell, verdicts), why)
 
 
 def _anomaly_counts(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:

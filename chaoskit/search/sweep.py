@@ -21,7 +21,7 @@ from chaoskit.base.quantities import Duration
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.mistakes import validated
-from chaoskit.run.deployment import Ground
+from chaoskit.run.deployment import Requirements
 from chaoskit.run.finished import finished_runs
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
@@ -223,11 +223,11 @@ def _seeds(sweep: Sweep) -> list[int]:
 
 def _in_order(sweep: Sweep, seed: int, by_cell: Mapping[str, Results]) -> list[tuple[Cell, int]]:
     """Return the missing runs of one seed; runs with the same ground are consecutive."""
-    grounds: list[tuple[Ground, list[Cell]]] = []
+    grounds: list[tuple[Requirements, list[Cell]]] = []
     for cell in sweep.cells:
         if seed not in cell.plans or seed in by_cell[cell.name].verdicts:
             continue
-        ground = Ground.of(cell.plans[seed])
+        ground = Requirements.of(cell.plans[seed])
         for known, cells in grounds:
             if known == ground:
                 cells.append(cell)

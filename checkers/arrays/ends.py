@@ -21,7 +21,7 @@ ABORTED = len(OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)
-class Transactions:
+class TransactionEnds:
     """The transactions of some operations, by number.
 
     Attributes:
@@ -37,7 +37,7 @@ class Transactions:
     end: Ints
 
     @classmethod
-    def of(cls, table: pa.Table) -> Transactions:
+    def of(cls, table: pa.Table) -> TransactionEnds:
         """Read a table of schema `OPERATIONS`."""
         txn = integers(table["txn"])
         member = np.flatnonzero(txn != NONE)

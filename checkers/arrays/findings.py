@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
 from chaoskit.contract.checkers.anomaly import Anomaly
-from chaoskit.contract.checkers.checker import FINDINGS, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, PartitionSetting
 from checkers.arrays.rows import Receives
 from checkers.arrays.view import LogView
 
@@ -19,7 +19,7 @@ _NO_FINDINGS = FINDINGS.empty_table()
 
 
 def findings_of(
-    setting: Setting,
+    setting: PartitionSetting,
     anomaly: Anomaly,
     *,
     details: Sequence[str] = (),

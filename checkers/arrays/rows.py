@@ -17,7 +17,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.model.message import DIRECTIONS, PAYLOADS
 from chaoskit.model.operation import ASKING, AUDITOR, REPOSITIONING
 from chaoskit.model.outcome import DUPLICATE, OUTCOMES
-from checkers.arrays.ends import OK, Transactions
+from checkers.arrays.ends import OK, TransactionEnds
 
 INTACT, DAMAGED, FOREIGN = range(len(PAYLOADS))
 SENT, RECEIVED = range(len(DIRECTIONS))
@@ -89,7 +89,7 @@ class Operations:
 def _fates(table: pa.Table, outcome: Ints) -> Ints:
     if table["txn"].null_count == table.num_rows:
         return outcome
-    transactions = Transactions.of(table)
+    transactions = TransactionEnds.of(table)
     member = np.flatnonzero(transactions.of_operation != NONE)
     ended = transactions.fate[transactions.of_operation[member]]
     fate = outcome.copy()

@@ -26,7 +26,7 @@ ENDING = ("subscribe", "crash", "close")
 
 
 @dataclass(frozen=True, slots=True)
-class Settlements(Rows):
+class ConsumerSettlements(Rows):
     """Acknowledgements, or negative ones; `from_ns`, `until_ns`: times of the operation."""
 
     position: Ints
@@ -69,7 +69,7 @@ class Deliveries(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class SubscriptionActivity:
     """The activity of one subscription's consumers in one partition.
 
     Attributes:
@@ -85,14 +85,14 @@ class Subscription:
     kind: int
     processes: Ints
     deliveries: Deliveries
-    acks: Settlements
-    nacks: Settlements
+    acks: ConsumerSettlements
+    nacks: ConsumerSettlements
     changed_ns: Ints
     drained_ns: int | None
     undrained: Ints
 
 
-def subscriptions_of(part: Part) -> list[Subscription]:
+def subscriptions_of(part: Part) -> list[SubscriptionActivity]:
     """Return the subscriptions of a partition."""
     acts, operations, view = SubscriptionActs.read(part.observations), part.operations, part.view(LogView)
     if not acts.op.size:
@@ -102,14 +102,14 @@ def subscriptions_of(part: Part) -> list[Subscription]:
     for number in range(len(acts.names)):
         own = acts.subscription == number
         subscribed, acked, nacked = (own & (acts.kind == kind) for kind in range(len(KINDS)))
-        acks = Settlements.of(acts, acked, view.operations)
-        nacks = Settlements.of(acts, nacked, view.operations)
+        acks = ConsumerSettlements.of(acts, acked, view.operations)
+        nacks = ConsumerSettlements.of(acts, nacked, view.operations)
         members = np.unique(view.operations.process[view.operations.rows_of(acts.op[subscribed])])
         deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
         drains = _of_members(operations, ("drain",), view.operations, members)
         undrained = drains[view.operations.outcome[drains] != 0]
         found.append(
-            Subscription(
+            SubscriptionActivity(
                 kind=int(acts.type[subscribed].max(initial=0)),
                 processes=members,
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
@@ -172,7 +172,7 @@ def _taken(view: LogView, messages: pa.Table, operations: pa.Table) -> Deliverie
     )
 
 
-def _until_settled(deliveries: Deliveries, settlements: Settlements) -> Deliveries:
+def _until_settled(deliveries: Deliveries, settlements: ConsumerSettlements) -> Deliveries:
     """End the intervals at the first (negative) acknowledgement of the same process and position."""
     mine, theirs = by_process(deliveries.process, deliveries.position, settlements.process, settlements.position)
     settled = following(mine, deliveries.from_ns, theirs, settlements.from_ns)

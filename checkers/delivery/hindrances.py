@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.checkers.checker import FaultWindow, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, PartitionSetting
 from checkers.arrays.view import LogView
 
 Span = tuple[int, int]
 
 
-def hindering(setting: Setting, clients: Collection[str], *, direct: bool = False) -> list[FaultWindow]:
+def hindering(setting: PartitionSetting, clients: Collection[str], *, direct: bool = False) -> list[FaultWindow]:
     """Return the faults that may have kept messages of a partition from some clients, in order of time.
 
     Args:

@@ -45,7 +45,7 @@ class Ownerships(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class GroupActivity:
     """The activity of consumer groups in one partition.
 
     Attributes:

@@ -19,13 +19,13 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.contract.checkers.anomaly import About, Anomaly
-from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Part, PartitionSetting
 from chaoskit.model.observations.group import ReadingBegan
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import DELIVERED, FEEDS
 from checkers.arrays.rows import Operations
 from checkers.arrays.view import LogView
-from checkers.delivery.deliveries import ENDING, Subscription, last_ns
+from checkers.delivery.deliveries import ENDING, SubscriptionActivity, last_ns
 from checkers.delivery.hindrances import Span, calm, concerned, hindering
 from checkers.delivery.membership import delivered, pauses_ns
 
@@ -42,7 +42,7 @@ STUCK = Anomaly(
 
 
 def silences(
-    setting: Setting, faults: Sequence[FaultWindow], received_ns: Ints, from_ns: int, until_ns: int
+    setting: PartitionSetting, faults: Sequence[FaultWindow], received_ns: Ints, from_ns: int, until_ns: int
 ) -> Iterator[Span]:
     """Yield the times, longer than the bound, without a receive and without a fault that may have caused that.
 
@@ -98,7 +98,7 @@ def reader_cases(part: Part) -> pa.Table:
     return merged(found)
 
 
-def subscription_cases(part: Part, subscription: Subscription) -> pa.Table:
+def subscription_cases(part: Part, subscription: SubscriptionActivity) -> pa.Table:
     """Find a subscription that delivered nothing to any of its connected consumers for longer than the bound, although
     messages that it had never delivered were there. Evidence: as of readers; `op` is the consumer's `subscribe`."""
     view, rows = part.view(LogView), part.view(LogView).operations

@@ -24,7 +24,7 @@ from checkers.arrays.findings import NO_ROWS, findings_of, merged, no_findings
 from checkers.arrays.models import LEDGERS
 from checkers.arrays.view import LogView
 from checkers.delivery.copies import offset_conflict_cases
-from checkers.ledger.standings import Standings, Told
+from checkers.ledger.standings import ReportedEnds, Standings
 
 LOST_ENTRY_DETAILS = (
     "beyond the end of the ledger",
@@ -54,7 +54,7 @@ LOST_ENTRY = Anomaly(
 )
 
 
-def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
+def lost_entry_cases(view: LogView, ended: ReportedEnds) -> pa.Table:
     """Find acknowledged adds that are not in the ledger.
 
     A complete final read did not find them; or, without one, they are at or beyond a reported end. Evidence: `op` added
@@ -125,7 +125,7 @@ FENCING_VIOLATION = Anomaly(
 )
 
 
-def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
+def fencing_violation_cases(view: LogView, ended: ReportedEnds) -> pa.Table:
     """Find adds that were acknowledged although another client had closed the ledger.
 
     Either started after an operation that closed it had returned; or acknowledged after such an operation had started,
@@ -167,7 +167,7 @@ READERS_DISAGREE = Anomaly(
 )
 
 
-def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
+def readers_disagree_cases(view: LogView, ended: ReportedEnds) -> pa.Table:
     """Find reported ends of the ledger that differ from the first one.
 
     One finding per additional end. Evidence: `op` reported it at `at_ns`, `other_op` reported the first one.
@@ -189,7 +189,7 @@ def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
     )
 
 
-def _gone_back(view: LogView, confirmed: Told) -> tuple[Ints, Ints]:
+def _gone_back(view: LogView, confirmed: ReportedEnds) -> tuple[Ints, Ints]:
     """Return positions reported to a reader that are lower than earlier ones, and the highest earlier one for each."""
     order = stable_order(view.operations.process[confirmed.operation])
     process = view.operations.process[confirmed.operation[order]]

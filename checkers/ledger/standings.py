@@ -21,7 +21,7 @@ _OPENING = ("create", "open", "recover")
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Rows):
+class ReportedEnds(Rows):
     """Positions reported by operations, in order of invocation.
 
     Attributes:
@@ -41,8 +41,8 @@ class Told(Rows):
 class Standings:
     """Reports about one ledger."""
 
-    confirmed: Told
-    ended: Told
+    confirmed: ReportedEnds
+    ended: ReportedEnds
 
     @classmethod
     def of(cls, observations: pa.Table, operations: pa.Table, rows: Operations) -> Self:
@@ -57,7 +57,7 @@ class Standings:
         operation = rows.rows_of(ends.op)
         believed = rows.outcome[operation] == OK
         ended, operation = ends.ended[believed], operation[believed]
-        told = Told(
+        told = ReportedEnds(
             ends.end[believed],
             operation,
             is_one_of(operations["f"], _ENDING)[operation],

@@ -27,7 +27,7 @@ from checkers.queue.view import (
     MAXLEN,
     MS,
     REJECTED,
-    DeadLetters,
+    DeadReceipts,
     QueueView,
 )
 from checkers.subscription.subscriptions import ACK_NS
@@ -194,7 +194,7 @@ def expired_early_cases(view: QueueView) -> pa.Table:
     return _dead_findings(view, EXPIRED_EARLY, dead, np.where(early, 0, NONE), ())
 
 
-def _first_receipts(view: QueueView) -> DeadLetters:
+def _first_receipts(view: QueueView) -> DeadReceipts:
     """Return the first receipt of each message with each reason."""
     return view.dead.take(distinct(view.dead.number, view.dead.reason))
 
@@ -208,7 +208,7 @@ def _unwatched(view: QueueView, at_ns: Ints) -> Flags:
 
 
 def _dead_findings(
-    view: QueueView, anomaly: Anomaly, dead: DeadLetters, detail: Ints, details: tuple[str, ...]
+    view: QueueView, anomaly: Anomaly, dead: DeadReceipts, detail: Ints, details: tuple[str, ...]
 ) -> pa.Table:
     """Report those of the dead letters whose `detail` is not `NONE`."""
     rows = np.flatnonzero(detail != NONE)

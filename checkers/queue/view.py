@@ -53,7 +53,7 @@ class Settles(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetters(Rows):
+class DeadReceipts(Rows):
     """Receipts of this queue's messages as dead letters, in order of operation.
 
     Attributes:
@@ -155,11 +155,11 @@ class QueueView:
         return done_ns
 
     @cached_property
-    def dead(self) -> DeadLetters:
+    def dead(self) -> DeadReceipts:
         """Receipts of this queue's messages as dead letters."""
         dead = queue.DeadLetters.read(self.observations)
         operation = self.log.operations.rows_of(dead.op)
-        return DeadLetters(dead.value, self.ids(dead.value), dead.reason, dead.times, operation)
+        return DeadReceipts(dead.value, self.ids(dead.value), dead.reason, dead.times, operation)
 
     @cached_property
     def dead_ns(self) -> Ints:

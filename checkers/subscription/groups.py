@@ -23,7 +23,7 @@ from chaoskit.model.observations.row import of_kinds
 from checkers.arrays.findings import findings_of, merged, no_findings, received_after
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
-from checkers.delivery.membership import Commits, Membership, Ownerships, delivered, seeks_ns
+from checkers.delivery.membership import Commits, GroupActivity, Ownerships, delivered, seeks_ns
 from checkers.subscription.handover import PASSED_OVER, passed_over_cases
 from checkers.subscription.standing import STUCK_PARTITION, standing_cases
 
@@ -196,7 +196,7 @@ class GroupChecker:
         if not of_kinds(part.observations, ASSIGNED, COMMITTED).num_rows:
             return no_findings()
         view, operations = part.view(LogView), part.operations
-        membership = Membership.of(part.observations, operations, view.operations)
+        membership = GroupActivity.of(part.observations, operations, view.operations)
         found = [no_findings()]
         of_groups = [membership.members(group, view.operations) for group in range(len(membership.groups))]
         everybody = np.concatenate([np.zeros(0, np.int64), *of_groups])

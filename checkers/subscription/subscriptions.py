@@ -21,7 +21,7 @@ from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import DELIVERED, FEEDS, IN_LOGS
 from checkers.arrays.view import LogView
-from checkers.delivery.deliveries import Subscription, following, subscriptions_of
+from checkers.delivery.deliveries import SubscriptionActivity, following, subscriptions_of
 from checkers.delivery.stuck import STUCK, subscription_cases
 
 EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
@@ -44,7 +44,7 @@ UNACKED_VANISHED = Anomaly(
 )
 
 
-def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def vanished_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find messages in the log, acknowledged to their producers, that no consumer had acknowledged when the
     subscription was drained.
 
@@ -95,7 +95,7 @@ UNDRAINED = Anomaly(
 UNDRAINED_DETAILS = ("messages were still arriving", "no consumer drained it")
 
 
-def undrained_cases(part: Part, subscription: Subscription) -> pa.Table:
+def undrained_cases(part: Part, subscription: SubscriptionActivity) -> pa.Table:
     """Find the first drain that did not end because nothing more arrived; or a subscription with a final read of its
     log that no consumer drained at all. Evidence: `op`, which began at `at_ns`: the drain, or the last `subscribe`."""
     view, rows = part.view(LogView), subscription.undrained[:1]
@@ -124,7 +124,7 @@ DOUBLE_DELIVERY = Anomaly(
 )
 
 
-def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def redelivered_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find deliveries of messages whose acknowledgement had reached the broker.
 
     Evidence: `op` received it at `at_ns`; `other_op` had acknowledged it.
@@ -149,7 +149,7 @@ def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, DOUBLE_DELIVERY, subscription, again, 0, view.operations.op[acks.operation[ack[again]]])
 
 
-def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def double_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find deliveries of a message while another consumer held it. Evidence: `other_op` had received it."""
     if subscription.kind != SHARED:
         return no_findings()
@@ -166,7 +166,7 @@ TWO_ACTIVE = Anomaly(
 )
 
 
-def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def active_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find deliveries to a consumer while another held messages of the same key (`key-shared`), or any (`exclusive`).
 
     Evidence: `op` received the message at `at_ns`; `other_op` had received one before.
@@ -188,7 +188,7 @@ FIFO_VIOLATION = Anomaly(
 )
 
 
-def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def order_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find messages that were first delivered after a later one of the same key (`key-shared`), or of the partition
     (`exclusive`, `failover`).
 
@@ -217,7 +217,7 @@ REDELIVERY_FLAG_MISSING = Anomaly(
 )
 
 
-def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
+def unflagged_cases(view: LogView, subscription: SubscriptionActivity) -> pa.Table:
     """Find deliveries of a negatively acknowledged message that are marked as the first delivery.
 
     Only for `shared` and `key-shared` subscriptions, because the others have no counts; and only while no consumer
@@ -241,7 +241,7 @@ def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, REDELIVERY_FLAG_MISSING, subscription, unflagged, None, other)
 
 
-def _overlapping(subscription: Subscription, subject: Ints) -> tuple[Ints, Ints]:
+def _overlapping(subscription: SubscriptionActivity, subject: Ints) -> tuple[Ints, Ints]:
     """Return deliveries that began while another consumer held a message of the same subject, and that message's
     delivery; subject 0 means none."""
     deliveries = subscription.deliveries
@@ -261,7 +261,7 @@ def _overlapping(subscription: Subscription, subject: Ints) -> tuple[Ints, Ints]
     return later[clash], before[clash]
 
 
-def _last_delivery(subscription: Subscription, position: Ints) -> Ints:
+def _last_delivery(subscription: SubscriptionActivity, position: Ints) -> Ints:
     deliveries = subscription.deliveries
     order = np.lexsort((deliveries.from_ns, deliveries.position))
     if not order.size:
@@ -271,7 +271,7 @@ def _last_delivery(subscription: Subscription, position: Ints) -> Ints:
     return np.where(deliveries.position[found] == position, found, NONE)
 
 
-def _op(view: LogView, subscription: Subscription, delivery: Ints) -> Ints:
+def _op(view: LogView, subscription: SubscriptionActivity, delivery: Ints) -> Ints:
     if not subscription.deliveries.row.size:
         return np.full(delivery.size, NONE)
     return view.operations.op[view.receives.operation[subscription.deliveries.row[delivery]]]
@@ -280,7 +280,7 @@ def _op(view: LogView, subscription: Subscription, delivery: Ints) -> Ints:
 def _received(  # noqa: PLR0917 - the first five are the same in every call
     view: LogView,
     anomaly: Anomaly,
-    subscription: Subscription,
+    subscription: SubscriptionActivity,
     chosen: Ints,
     detail: int | None,
     other_op: Ints,

@@ -13,7 +13,7 @@ from chaoskit.base.columns import NONE, Ints, is_one_of, words_of
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.workloads import traits
 from checkers.arrays.columns import distinct
-from checkers.arrays.ends import OK, Transactions
+from checkers.arrays.ends import OK, TransactionEnds
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
@@ -43,7 +43,7 @@ def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:
     if fenced is None:
         return no_findings()
     fenced_ns, by = fenced
-    ending = Transactions.of(operations).ending(view.sends.operation)
+    ending = TransactionEnds.of(operations).ending(view.sends.operation)
     ended_ns = np.where(ending == NONE, NONE, view.operations.start_ns[ending])
     at_ns = fenced_ns[view.sends.operation]
     after = view.operations.start_ns[view.sends.operation] > at_ns

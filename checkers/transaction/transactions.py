@@ -16,7 +16,7 @@ from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import FINDINGS, Part
 from chaoskit.contract.workloads import traits
 from checkers.arrays.columns import distinct, marked
-from checkers.arrays.ends import ABORTED, OK, Transactions
+from checkers.arrays.ends import ABORTED, OK, TransactionEnds
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
@@ -74,7 +74,7 @@ def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
     Jepsen: precommitted-read. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are that receive.
     """
     candidate, writer = _written(view)
-    ending = Transactions.of(operations).ending(writer)
+    ending = TransactionEnds.of(operations).ending(writer)
     candidate, writer, ending = (each[ending != NONE] for each in (candidate, writer, ending))
     received_ns = view.intact.received_ns[candidate]
     early = (received_ns != NONE) & (received_ns < view.operations.start_ns[ending])
@@ -151,7 +151,7 @@ def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
     beside = pc.index_in(absent["source"], value_set=present["source"].combine_chunks())
     torn = pc.is_valid(beside)
     absent, present = absent.filter(torn), present.take(beside.filter(torn))
-    transactions = Transactions.of(operations)
+    transactions = TransactionEnds.of(operations)
     number = np.searchsorted(transactions.name, integers(absent["source"]))
     columns = {
         "anomaly": pa.array([TORN_TRANSACTION.name] * absent.num_rows),
@@ -217,7 +217,7 @@ def _cycles(edges: pa.Table, operations: pa.Table) -> pa.Table:
 def _spans(name: Ints, operations: pa.Table) -> tuple[Ints, Ints, Ints]:
     """Return for each node the row of its first operation, its start, and its end if it definitely took effect."""
     row = np.searchsorted(integers(operations["op"]), name)
-    transactions = Transactions.of(operations)
+    transactions = TransactionEnds.of(operations)
     last = np.where(transactions.of_operation[row] == NONE, row, transactions.ending(row))
     certain = is_one_of(operations["outcome"], ["ok"])[last] & (last != NONE)
     return row, integers(operations["start_ns"])[row], np.where(certain, integers(operations["end_ns"])[last], NONE)

@@ -1,6 +1,6 @@
 """Apache BookKeeper with ZooKeeper, from its released artifacts."""
 
 from clusters.bookkeeper.options import BookKeeperOptions
-from clusters.bookkeeper.system import System
+from clusters.bookkeeper.system import BookKeeperSystem
 
-__all__ = ["BookKeeperOptions", "System"]
+__all__ = ["BookKeeperOptions", "BookKeeperSystem"]

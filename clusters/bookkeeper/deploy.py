@@ -10,7 +10,7 @@ from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import Placed
 from chaoskit.contract.workloads.topic import Topic
 from clusters.bookkeeper.options import WIRE, BookKeeperOptions
-from clusters.bookkeeper.roles import Roles
+from clusters.bookkeeper.roles import BookKeeperRoles
 from clusters.storage.metadata import next_ledger, stored
 from clusters.storage.settings import metadata_uri, quorums
 from clusters.storage.stack import StorageStack
@@ -33,7 +33,7 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
         self._digest = options.digest
         self._first = 0
         self._topic = ""
-        super().__init__("BookKeeper", hosts, options, Roles(hosts, options.place(len(hosts))), jars)
+        super().__init__("BookKeeper", hosts, options, BookKeeperRoles(hosts, options.place(len(hosts))), jars)
 
     def begin_trial(self, namespace: str, options: BookKeeperOptions) -> None:
         self._digest = options.digest

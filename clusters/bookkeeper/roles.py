@@ -8,7 +8,7 @@ from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import zookeeper_leader
 
 
-class Roles(StorageRoles):
+class BookKeeperRoles(StorageRoles):
     """The roles of a BookKeeper cluster. `ensemble` is the ensemble of the newest ledger that is open for writing."""
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:

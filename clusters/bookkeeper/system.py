@@ -46,7 +46,7 @@ _CLIENTS = (LogClients, SeekingClients, TransactionalClients, SequencedClients, 
 _LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
 
 
-class System:
+class BookKeeperSystem:
     """Entry point `bookkeeper` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS

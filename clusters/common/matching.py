@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     back_since_ns: int | None
 
 
-class Peers:
+class MatchedPeers:
     """Those that a client is matched with, as it sees them at each look.
 
     A peer that was not heard for a lease is not matched any more; it may have given up the client as long before.

@@ -1,5 +1,5 @@
 """Cyclone DDS: publish and subscribe between peers, without a broker."""
 
-from clusters.cyclonedds.system import System
+from clusters.cyclonedds.system import CycloneSystem
 
-__all__ = ["System"]
+__all__ = ["CycloneSystem"]

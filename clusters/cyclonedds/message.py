@@ -21,7 +21,7 @@ _HEAD = len(_LITTLE) + 4
 
 
 @dataclass
-class Message(IdlStruct, typename="chaoskit.Message"):
+class CycloneMessage(IdlStruct, typename="chaoskit.Message"):
     """One sample."""
 
     payload: Octets
@@ -30,6 +30,6 @@ class Message(IdlStruct, typename="chaoskit.Message"):
         return b"".join((_LITTLE, struct.pack("<I", len(self.payload)), self.payload))
 
     @classmethod
-    def deserialize(cls, data: bytes, *args: Any, **given: Any) -> Message:  # noqa: ARG003 - there is one encoding
+    def deserialize(cls, data: bytes, *args: Any, **given: Any) -> CycloneMessage:  # noqa: ARG003 - there is one encoding
         (length,) = struct.unpack_from("<I" if data[1] & 1 else ">I", data, len(_LITTLE))
         return cls(data[_HEAD : _HEAD + length])

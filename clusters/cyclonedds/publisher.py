@@ -20,7 +20,7 @@ from chaoskit.contract.clients.client import Completed
 from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.matching import settle
 from clusters.cyclonedds.matching import known
-from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.message import CycloneMessage
 from clusters.cyclonedds.participant import participant, qos_of
 from clusters.cyclonedds.settings import WriterSettings
 
@@ -50,14 +50,14 @@ class CyclonePublisher:
         self._acks = settings.acks == "readers"
         self._completed = completed
         self._unacked: deque[int] = deque()
-        self._writers = {topic: DataWriter(domain, Topic(domain, topic, Message), qos=qos) for topic in topics}
+        self._writers = {topic: DataWriter(domain, Topic(domain, topic, CycloneMessage), qos=qos) for topic in topics}
         settle(lambda: sum(len(known(writer.get_matched_subscriptions)) for writer in self._writers.values()))
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         if len(self._unacked) >= _UNACKED_MAX:
             return False
         try:
-            self._writers[topic].write(Message(payload))
+            self._writers[topic].write(CycloneMessage(payload))
         except DDSException as error:
             self._completed(token, INFO, _name(error), None)
             return True

@@ -17,7 +17,7 @@ from clusters.common.guarantees.stays import Stays
 from clusters.common.matching import settle
 from clusters.cyclonedds.alarms import Alarms
 from clusters.cyclonedds.matching import known
-from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.message import CycloneMessage
 from clusters.cyclonedds.participant import participant, qos_of
 from clusters.cyclonedds.settings import LEASE_NS, EndpointSettings
 
@@ -38,7 +38,9 @@ class CycloneSubscriber:
         since_ns = time.monotonic_ns()
         self._alarms = Alarms(self._writer)
         self._readers = {
-            topic: DataReader(domain, Topic(domain, topic, Message), qos=qos, listener=self._alarms.listener(topic))
+            topic: DataReader(
+                domain, Topic(domain, topic, CycloneMessage), qos=qos, listener=self._alarms.listener(topic)
+            )
             for topic in topics
         }
         self._waits = WaitSet(domain)
@@ -56,7 +58,7 @@ class CycloneSubscriber:
             self._waits.wait(round(timeout_s * SECOND))
             for topic, reader in self._readers.items():
                 if (left := messages_max - len(found)) > 0:
-                    samples = (each for each in reader.take(left) if isinstance(each, Message))
+                    samples = (each for each in reader.take(left) if isinstance(each, CycloneMessage))
                     found += [Delivery(topic, 0, None, sample.payload, NO_POSITION, None) for sample in samples]
         except DDSException as error:
             return found, str(error)
@@ -85,7 +87,7 @@ class CycloneSubscriber:
         return _name(found.qos) if found else ""
 
 
-def _matched(reader: DataReader[Message]) -> list[str]:
+def _matched(reader: DataReader[CycloneMessage]) -> list[str]:
     """Return the writers, each by the name that it carries and its key."""
     data = (reader.get_matched_publication_data(handle) for handle in known(reader.get_matched_publications))
     return [f"{_name(each.qos)}/{each.key}" for each in data if each is not None]

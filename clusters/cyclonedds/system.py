@@ -38,7 +38,7 @@ _FEEDS = "DDS has topics that nobody stores; use workload.kind: feed"
 _NO_BROKER = "there is no broker: peers talk to each other"
 
 
-class System:
+class CycloneSystem:
     """Entry point `cyclonedds` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS

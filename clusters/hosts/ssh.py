@@ -18,7 +18,7 @@ from pathlib import Path
 import paramiko
 from fabric import Connection
 
-from chaoskit.contract.hosts.host import HostError, Result, ServiceState
+from chaoskit.contract.hosts.host import CommandResult, HostError, ServiceState
 from chaoskit.contract.power import P, held
 
 SERVICE_FOLDER = "/run/chaoskit"
@@ -60,7 +60,7 @@ class SshHost:
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], f"host {self.name}")
 
-    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
+    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> CommandResult:
         return self._execute(argv, b"", timeout_s, check)
 
     def put(self, content: bytes, path: str) -> None:
@@ -128,12 +128,12 @@ class SshHost:
         if connection is not None:
             _close(connection)
 
-    def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> Result:
+    def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> CommandResult:
         status, out, err = self._raw(argv, stdin, timeout_s)
         if check and status != 0:
             told = (err.strip() or out.strip()).decode(errors="replace")
             raise HostError(f"host {self.name}: exit status {status} from: {shlex.join(argv)}\n{told}")
-        return Result(status, out.decode(errors="replace"), err.decode(errors="replace"))
+        return CommandResult(status, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def _raw(self, argv: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int, bytes, bytes]:
         """Run a command; return its exit status and both outputs."""

@@ -1,6 +1,6 @@
 """Apache Kafka in KRaft mode, from its released artifacts."""
 
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.system import System
+from clusters.kafka.system import KafkaSystem
 
-__all__ = ["KafkaOptions", "System"]
+__all__ = ["KafkaOptions", "KafkaSystem"]

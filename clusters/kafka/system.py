@@ -67,7 +67,7 @@ _JAVA_CLIENTS_SINCE = (3, 0)
 """Before 2.5 consumers do not tell the generation of their group; releases in between were not tried."""
 
 
-class System:
+class KafkaSystem:
     """Entry point `kafka` of `chaoskit.clusters`."""
 
     options = KafkaOptions
@@ -137,8 +137,8 @@ class System:
     def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> deploy.KafkaCluster:
         return deploy.KafkaCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> client.KafkaClients | java_client.JavaClients:
-        return java_client.JavaClients(settings) if CLASSPATH in settings else client.KafkaClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> client.KafkaClients | java_client.KafkaJavaClients:
+        return java_client.KafkaJavaClients(settings) if CLASSPATH in settings else client.KafkaClients(settings)
 
     def named(self, connection: Mapping[str, Any], client: str) -> Mapping[str, Any]:
         """See `chaoskit.contract.systems.system.Naming`: a scenario may name them otherwise."""

@@ -26,7 +26,7 @@ _REFUSED_FOR_GOOD = (
 )
 
 
-class Topics:
+class KafkaTopics:
     """The topics of a trial.
 
     Args:

@@ -1,5 +1,5 @@
 """Mosquitto from Debian's packages: an MQTT broker on one host."""
 
-from clusters.mosquitto.system import System
+from clusters.mosquitto.system import MosquittoSystem
 
-__all__ = ["System"]
+__all__ = ["MosquittoSystem"]

@@ -43,7 +43,7 @@ class ClientSettings(BaseModel):
         return 0 if self.clean_session else _FOR_EVER
 
 
-class PublisherSettings(ClientSettings):
+class MqttPublisherSettings(ClientSettings):
     """Settings of a publisher.
 
     Attributes:
@@ -55,7 +55,7 @@ class PublisherSettings(ClientSettings):
     message_expiry: Annotated[Duration, Field(ge=SECOND)] | None = None
 
     @model_validator(mode="after")
-    def _expires_in_mqtt_5(self) -> PublisherSettings:
+    def _expires_in_mqtt_5(self) -> MqttPublisherSettings:
         if self.message_expiry is not None and self.protocol != "5":
             raise ValueError('message_expiry: only with MQTT 5; set protocol: "5"')
         if self.message_expiry is not None and self.retain:
@@ -63,7 +63,7 @@ class PublisherSettings(ClientSettings):
         return self
 
 
-class SubscriberSettings(ClientSettings):
+class MqttSubscriberSettings(ClientSettings):
     """Settings of a subscriber.
 
     Attributes:
@@ -78,7 +78,7 @@ class SubscriberSettings(ClientSettings):
     session_expiry: Annotated[Duration, Field(ge=SECOND)] | None = None
 
     @model_validator(mode="after")
-    def _lasts_in_mqtt_5(self) -> SubscriberSettings:
+    def _lasts_in_mqtt_5(self) -> MqttSubscriberSettings:
         if self.session_expiry is not None and (self.clean_session or self.protocol != "5"):
             raise ValueError('session_expiry: only lasting sessions of MQTT 5; set clean_session: false, protocol: "5"')
         return self
@@ -88,21 +88,21 @@ class SubscriberSettings(ClientSettings):
         return super().expires_s if self.session_expiry is None else self.session_expiry // SECOND
 
 
-def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
+def publisher_settings(settings: Mapping[str, Any]) -> MqttPublisherSettings:
     """Return the settings of a producer.
 
     Raises:
         BadInput: names each that is wrong, below `workload.producer`.
     """
-    return checked(PublisherSettings, "producer", settings)
+    return checked(MqttPublisherSettings, "producer", settings)
 
 
-def subscriber_settings(settings: Mapping[str, Any]) -> SubscriberSettings:
+def subscriber_settings(settings: Mapping[str, Any]) -> MqttSubscriberSettings:
     """Return the settings of a consumer; see `publisher_settings`."""
-    return checked(SubscriberSettings, "consumer", settings)
+    return checked(MqttSubscriberSettings, "consumer", settings)
 
 
-def check_owed(declared: Declared, publisher: PublisherSettings, subscriber: SubscriberSettings) -> None:
+def check_owed(declared: Declared, publisher: MqttPublisherSettings, subscriber: MqttSubscriberSettings) -> None:
     """Reject subscribers of which could not be told what they are owed.
 
     Raises:

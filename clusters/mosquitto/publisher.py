@@ -23,7 +23,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.clients.client import Completed
 from chaoskit.model.outcome import FAIL, INFO, OK
-from clusters.mosquitto.client_settings import PublisherSettings
+from clusters.mosquitto.client_settings import MqttPublisherSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 
 _NOT_CONNECTED = "not connected"
@@ -43,7 +43,7 @@ class MqttPublisher(Connection):
         completed: called once per send.
     """
 
-    def __init__(self, settings: PublisherSettings, address: str, name: str, completed: Completed) -> None:
+    def __init__(self, settings: MqttPublisherSettings, address: str, name: str, completed: Completed) -> None:
         super().__init__(settings, address, name)
         self._completed = completed
         self._retain = settings.retain
@@ -130,7 +130,7 @@ class MqttPublisher(Connection):
             self._completed(token, INFO, reason.getName(), None)
 
 
-def _properties(settings: PublisherSettings) -> Properties | None:
+def _properties(settings: MqttPublisherSettings) -> Properties | None:
     """Return the properties of each message, with MQTT 5; None: none."""
     if settings.message_expiry is None:
         return None

@@ -15,7 +15,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.clients.feed import SubscriptionChange
 from chaoskit.model.message import NO_POSITION, Delivery
-from clusters.mosquitto.client_settings import SubscriberSettings
+from clusters.mosquitto.client_settings import MqttSubscriberSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 
 _ALL_TOPICS = "+"
@@ -33,7 +33,7 @@ class MqttSubscriber(Connection):
         topics: the topics to subscribe to.
     """
 
-    def __init__(self, settings: SubscriberSettings, address: str, name: str, topics: Sequence[str]) -> None:
+    def __init__(self, settings: MqttSubscriberSettings, address: str, name: str, topics: Sequence[str]) -> None:
         super().__init__(settings, address, name, manual_ack=settings.qos == 1)
         self._topics = topics
         self._wildcard = settings.wildcard

@@ -34,7 +34,7 @@ _FEEDS = "MQTT has topics that keep nothing; use workload.kind: feed"
 _ONE_BROKER = "there is one broker: Mosquitto has no clusters"
 
 
-class System:
+class MosquittoSystem:
     """Entry point `mosquitto` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS

@@ -12,14 +12,14 @@ from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.model.place import Place
 from clusters.pulsar.deploy.admin import Admin
-from clusters.pulsar.settings import Placement
+from clusters.pulsar.settings import PulsarPlacement
 from clusters.storage.roles import StorageRoles
 from clusters.zookeeper.probe import TIMEOUT_S, zookeeper_leader
 
 _STATE_TIMEOUT_S = 2
 
 
-class Roles(StorageRoles):
+class PulsarRoles(StorageRoles):
     """The roles of one cluster.
 
     Args:
@@ -28,7 +28,7 @@ class Roles(StorageRoles):
         admin: admin API of the brokers.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], placed: Placement, admin: Admin) -> None:
+    def __init__(self, hosts: Sequence[ServiceHost], placed: PulsarPlacement, admin: Admin) -> None:
         super().__init__(hosts, placed)
         self._placed_brokers = placed.brokers
         self._admin = admin

@@ -52,13 +52,13 @@ TOPICS = "public/default"
 """Tenant and namespace of the workload's topics."""
 
 
-class Config(settings.Config):
+class PulsarConfig(settings.StorageConfig):
     """Settings by their own names: broker.conf, bookkeeper.conf, zoo.cfg."""
 
     broker: dict[str, Scalar] = Field(default={})
 
 
-class Roles(settings.Roles):
+class PulsarHosts(settings.StorageHosts):
     """Number of hosts per role; default: ZooKeeper on the first three hosts (or one), bookies and brokers on all.
 
     ZooKeeper gets the first hosts, brokers the last ones, bookies the hosts after ZooKeeper, as far as possible.
@@ -67,7 +67,7 @@ class Roles(settings.Roles):
     brokers: Count | None = None
 
 
-class Heap(settings.Heap):
+class PulsarHeap(settings.StorageHeap):
     """JVM heap of each process, by role. Bookies and brokers use up to the same amount again outside the heap.
 
     Attributes:
@@ -82,14 +82,14 @@ class Heap(settings.Heap):
 
 
 @dataclass(frozen=True, slots=True)
-class Placement(settings.Placement):
+class PulsarPlacement(settings.StoragePlacement):
     """The roles of hosts, by index."""
 
     brokers: range
 
     def services(self, index: int) -> tuple[str, ...]:
         """Return the services of the host at `index`, in start order."""
-        of_storage = settings.Placement.services(self, index)
+        of_storage = settings.StoragePlacement.services(self, index)
         return (*of_storage, BROKER) if index in self.brokers else of_storage
 
 
@@ -125,25 +125,25 @@ class PulsarOptions(StorageOptions):
     """
 
     version: str = "4.0.7"
-    config: Config = Config()
+    config: PulsarConfig = PulsarConfig()
     namespace: dict[str, Any] = Field(default={})
     deduplication: bool = False
     clients: Literal["pulsar-client", "java"] = "pulsar-client"
     transactions: bool = False
-    roles: Roles = Roles()
-    heap: Heap = Heap()
+    roles: PulsarHosts = PulsarHosts()
+    heap: PulsarHeap = PulsarHeap()
 
     @property
     def exiting(self) -> tuple[str, ...]:
         leaves = SESSION_EXPIRED.of(self) == "shutdown"
         return (*super().exiting, BROKER) if leaves else super().exiting
 
-    def place(self, hosts: int) -> Placement:
+    def place(self, hosts: int) -> PulsarPlacement:
         zookeepers, bookies = self.counts(hosts)
         brokers = self.roles.brokers or hosts
         enough_hosts({"brokers": brokers}, hosts)
         first = min(zookeepers, hosts - bookies)
-        placed = Placement(range(zookeepers), range(first, first + bookies), range(hosts - brokers, hosts))
+        placed = PulsarPlacement(range(zookeepers), range(first, first + bookies), range(hosts - brokers, hosts))
         return no_host_idle(placed, hosts)
 
 

@@ -66,7 +66,7 @@ else:
 _JAVA_MIN = 17
 
 
-class System:
+class PulsarSystem:
     """Entry point `pulsar` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS
@@ -126,11 +126,11 @@ class System:
     def deploy(self, hosts: Sequence[ServiceHost], options: PulsarOptions) -> deploy.PulsarCluster:
         return deploy.PulsarCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> client.PulsarClients | java_client.JavaClients:
+    def clients(self, settings: Mapping[str, Any]) -> client.PulsarClients | java_client.PulsarJavaClients:
         if CLASSPATH not in settings:
             return client.PulsarClients(settings)
         transactional = TRANSACTIONS in settings
-        return (java_client.TransactionalJavaClients if transactional else java_client.JavaClients)(settings)
+        return (java_client.TransactionalJavaClients if transactional else java_client.PulsarJavaClients)(settings)
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)

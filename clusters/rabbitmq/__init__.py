@@ -1,5 +1,5 @@
 """RabbitMQ from Debian's packages: classic and quorum queues."""
 
-from clusters.rabbitmq.system import System
+from clusters.rabbitmq.system import RabbitSystem
 
-__all__ = ["System"]
+__all__ = ["RabbitSystem"]

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
-from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.control import RabbitControl
 from clusters.rabbitmq.deploy.management import Management
-from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.deploy.stored import StoredQueues
 from clusters.rabbitmq.releases import KHEPRI
 from clusters.rabbitmq.settings import host_name
 
@@ -28,7 +28,7 @@ class Coordinators:
         metadata: where the cluster stores its metadata.
     """
 
-    def __init__(self, control: Control, metadata: str) -> None:
+    def __init__(self, control: RabbitControl, metadata: str) -> None:
         self._control = control
         self._metadata = metadata
 
@@ -47,7 +47,7 @@ class Coordinators:
         return host_name(found[0])
 
 
-class Roles:
+class RabbitRoles:
     """Finds the holders of roles.
 
     Args:
@@ -59,7 +59,7 @@ class Roles:
 
     def __init__(
         self,
-        stored: Stored,
+        stored: StoredQueues,
         management: Management,
         named: Callable[[str], str],
         coordinators: Coordinators | None = None,

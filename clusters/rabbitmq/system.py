@@ -51,7 +51,7 @@ else:
 _QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
 
 
-class System:
+class RabbitSystem:
     """Entry point `rabbitmq` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS

@@ -1,5 +1,5 @@
 """RocketMQ: name servers, brokers with masters and slaves, and controllers that elect masters."""
 
-from clusters.rocketmq.system import System
+from clusters.rocketmq.system import RocketSystem
 
-__all__ = ["System"]
+__all__ = ["RocketSystem"]

@@ -25,7 +25,7 @@ _NUMBER_AS_KEY = re.compile(rb"([{,])(-?\d+):")
 """What fastjson writes for a map with numbers as keys, which is no JSON."""
 
 
-class Refused(ServiceError):
+class RocketRefused(ServiceError):
     """A server answered with an error.
 
     Attributes:
@@ -40,7 +40,7 @@ class Refused(ServiceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RemotingAnswer:
     """An answer without an error.
 
     Attributes:
@@ -58,7 +58,7 @@ class Answer:
 
 def ask(
     server: tuple[str, int], code: int, timeout_s: float, fields: Mapping[str, Any] | None = None, body: bytes = b""
-) -> Answer:
+) -> RemotingAnswer:
     """Ask one server, and return its answer.
 
     Args:
@@ -88,7 +88,7 @@ def ask(
     return _parsed(ask_framed(*server, struct.pack(">i", len(header)) + header + body, timeout_s))
 
 
-def _parsed(content: bytes) -> Answer:
+def _parsed(content: bytes) -> RemotingAnswer:
     (marked,) = struct.unpack_from(">i", content)
     size = marked & _LENGTH
     try:
@@ -98,5 +98,5 @@ def _parsed(content: bytes) -> Answer:
         raise ConnectionError("the server does not use RocketMQ's protocol") from error
     fields = header.get("extFields") or {}
     if code != OK:
-        raise Refused(code, remark, fields)
-    return Answer(fields, content[4 + size :])
+        raise RocketRefused(code, remark, fields)
+    return RemotingAnswer(fields, content[4 + size :])

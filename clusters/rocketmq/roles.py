@@ -41,7 +41,7 @@ class GroupState:
     epoch: int | None
 
 
-class Roles:
+class RocketRoles:
     """Looks up who holds a role.
 
     Args:

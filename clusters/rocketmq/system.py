@@ -44,7 +44,7 @@ _JAVA_MIN = 11
 """Brokers need Java 8, the options of the JVM that they are started with Java 9, the relay Java 11."""
 
 
-class System:
+class RocketSystem:
     """Entry point `rocketmq` of `chaoskit.clusters`."""
 
     options = RocketOptions

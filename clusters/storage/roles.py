@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
-from clusters.storage.settings import Placement
+from clusters.storage.settings import StoragePlacement
 from clusters.zookeeper import probe
 
 _WRITABLE = re.compile(r"/ledgers/available/([0-9a-fA-F.:]+):\d+$", re.MULTILINE)
@@ -26,7 +26,7 @@ class StorageRoles(ABC):
         placed: their placement.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], placed: Placement) -> None:
+    def __init__(self, hosts: Sequence[ServiceHost], placed: StoragePlacement) -> None:
         self._hosts = hosts
         self._placed = placed
 

@@ -33,7 +33,7 @@ _ACK_QUORUM_DEFAULT = 2
 Count = Annotated[int, Field(ge=1)]
 
 
-class Config(BaseModel):
+class StorageConfig(BaseModel):
     """Settings by their own names: bookkeeper.conf, zoo.cfg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,7 +66,7 @@ class Persistence(BaseModel):
     ack_quorum: Count | None = None
 
 
-class Roles(BaseModel):
+class StorageHosts(BaseModel):
     """Number of hosts per role; default: ZooKeeper on the first three hosts (or one), bookies on all.
 
     ZooKeeper gets the first hosts, bookies the hosts after them, as far as possible.
@@ -78,7 +78,7 @@ class Roles(BaseModel):
     bookies: Count | None = None
 
 
-class Heap(BaseModel):
+class StorageHeap(BaseModel):
     """JVM heap of each process, by role. A bookie uses up to the same amount again outside the heap.
 
     Attributes:
@@ -134,7 +134,7 @@ class Quorums:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class StoragePlacement:
     """The roles of hosts, by index."""
 
     zookeepers: range
@@ -146,7 +146,7 @@ class Placement:
         return tuple(name for name, hosts in places.items() if index in hosts)
 
 
-P = TypeVar("P", bound=Placement)
+P = TypeVar("P", bound=StoragePlacement)
 
 
 class StorageOptions(BaseModel):
@@ -170,11 +170,11 @@ class StorageOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    config: Config = Config()
+    config: StorageConfig = StorageConfig()
     config_unchecked: list[str] = []
     persistence: Persistence = Persistence()
-    roles: Roles = Roles()
-    heap: Heap = Heap()
+    roles: StorageHosts = StorageHosts()
+    heap: StorageHeap = StorageHeap()
     jvm: Jvm = []
     supervisor: Literal["patient", "immediate"] = "patient"
     repairs: list[Literal["cookies"]] | None = None
@@ -196,7 +196,7 @@ class StorageOptions(BaseModel):
         """Whether a bookie that lost a disk is set up again as an empty one."""
         return self.is_patient if self.repairs is None else "cookies" in self.repairs
 
-    def place(self, hosts: int) -> Placement:
+    def place(self, hosts: int) -> StoragePlacement:
         """Return the placement of roles on hosts.
 
         Raises:
@@ -204,7 +204,7 @@ class StorageOptions(BaseModel):
         """
         zookeepers, bookies = self.counts(hosts)
         first = min(zookeepers, hosts - bookies)
-        placed = Placement(range(zookeepers), range(first, first + bookies))
+        placed = StoragePlacement(range(zookeepers), range(first, first + bookies))
         return no_host_idle(placed, hosts)
 
     def counts(self, hosts: int) -> tuple[int, int]:
@@ -271,12 +271,12 @@ def check_bookies(options: StorageOptions, disks: Sequence[str]) -> None:
     check_directories(options.ledger_directories, disks, "cluster.ledger_directories")
 
 
-def connection(addresses: Sequence[str], placed: Placement) -> str:
+def connection(addresses: Sequence[str], placed: StoragePlacement) -> str:
     """Return the connection string for ZooKeeper clients."""
     return server.connection([addresses[index] for index in placed.zookeepers])
 
 
-def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
+def metadata_uri(addresses: Sequence[str], placed: StoragePlacement) -> str:
     """Return the metadata URI for bookies and BookKeeper clients."""
     return f"zk+hierarchical://{connection(addresses, placed).replace(',', ';')}{LEDGERS}"
 

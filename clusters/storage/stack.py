@@ -22,7 +22,7 @@ from clusters.common.supervision import Supervisor, last_errors
 from clusters.storage import probe, settings
 from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
 from clusters.storage.roles import StorageRoles
-from clusters.storage.settings import BOOKIE, BookieFolders, Placement, StorageOptions
+from clusters.storage.settings import BOOKIE, BookieFolders, StorageOptions, StoragePlacement
 from clusters.zookeeper.probe import settings_of, zookeeper_modes
 from clusters.zookeeper.server import PROGRAM, ZOOKEEPER, prepare
 
@@ -79,7 +79,7 @@ class StorageStack(ABC, Generic[Options]):
         self._system = system
         self._folder = f"/etc/{system.lower()}"
         self._options = options
-        self._placed: Placement = options.place(len(hosts))
+        self._placed: StoragePlacement = options.place(len(hosts))
         self._addresses = [host.address for host in hosts]
         self._roles = roles
         self._setting_up = threading.Lock()

@@ -1,5 +1,5 @@
 """Zenoh: publish and subscribe between peers, or through routers."""
 
-from clusters.zenoh.system import System
+from clusters.zenoh.system import ZenohSystem
 
-__all__ = ["System"]
+__all__ = ["ZenohSystem"]

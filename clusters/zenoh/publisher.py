@@ -17,7 +17,7 @@ from clusters.common.matching import settle
 from clusters.zenoh.configuration import said
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
 from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
-from clusters.zenoh.settings import PublisherSettings
+from clusters.zenoh.settings import ZenohPublisherSettings
 
 _CONGESTION = {"drop": zenoh.CongestionControl.DROP, "block": zenoh.CongestionControl.BLOCK}
 _RELIABILITY = {"best-effort": zenoh.Reliability.BEST_EFFORT, "reliable": zenoh.Reliability.RELIABLE}
@@ -39,7 +39,7 @@ class ZenohPublisher:
         self,
         connection: Mapping[str, Any],
         routers: Sequence[str],
-        settings: PublisherSettings,
+        settings: ZenohPublisherSettings,
         topics: Sequence[str],
         completed: Completed,
         *,

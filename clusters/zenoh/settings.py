@@ -73,7 +73,7 @@ class _ClientSettings(BaseModel):
     qos: Literal["best-effort", "reliable"] = "reliable"
 
 
-class PublisherSettings(_ClientSettings):
+class ZenohPublisherSettings(_ClientSettings):
     """The quality of service of publishers: `workload.producer`.
 
     Attributes:
@@ -94,7 +94,7 @@ class PublisherSettings(_ClientSettings):
     heartbeat: Annotated[Duration, Field(ge=MILLISECOND)] = 500 * MILLISECOND
 
 
-class SubscriberSettings(_ClientSettings):
+class ZenohSubscriberSettings(_ClientSettings):
     """The quality of service of subscribers: `workload.consumer`.
 
     Attributes:
@@ -110,15 +110,15 @@ class SubscriberSettings(_ClientSettings):
     wildcard: bool = False
 
 
-def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
+def publisher_settings(settings: Mapping[str, Any]) -> ZenohPublisherSettings:
     """Return the settings of a producer.
 
     Raises:
         BadInput: names each that is wrong, below `workload.producer`.
     """
-    return checked(PublisherSettings, "producer", settings)
+    return checked(ZenohPublisherSettings, "producer", settings)
 
 
-def subscriber_settings(settings: Mapping[str, Any]) -> SubscriberSettings:
+def subscriber_settings(settings: Mapping[str, Any]) -> ZenohSubscriberSettings:
     """Return the settings of a consumer; see `publisher_settings`."""
-    return checked(SubscriberSettings, "consumer", settings)
+    return checked(ZenohSubscriberSettings, "consumer", settings)

@@ -17,7 +17,7 @@ from clusters.common.guarantees.stays import Stays
 from clusters.common.matching import settle
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
 from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
-from clusters.zenoh.settings import LEASE_NS, SubscriberSettings
+from clusters.zenoh.settings import LEASE_NS, ZenohSubscriberSettings
 
 _ALL_TOPICS = "*"
 
@@ -37,7 +37,7 @@ class ZenohSubscriber:
         self,
         connection: Mapping[str, Any],
         routers: Sequence[str],
-        settings: SubscriberSettings,
+        settings: ZenohSubscriberSettings,
         topics: Sequence[str],
         *,
         name: str,

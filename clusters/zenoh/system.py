@@ -31,7 +31,7 @@ _FEEDS = "Zenoh has key expressions that nobody stores; use workload.kind: feed"
 _NO_COPIES = "routers store nothing, and none leads"
 
 
-class System:
+class ZenohSystem:
     """Entry point `zenoh` of `chaoskit.clusters`."""
 
     for_runs = _FOR_RUNS

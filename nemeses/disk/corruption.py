@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.host import ServiceHost
@@ -57,8 +57,8 @@ class BitFlip(Nemesis):
     parameters = FileChoice
     lasts = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.CORRUPTS

@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.disk import ProgrammableDisk
 from chaoskit.contract.hosts.host import ServiceHost
@@ -35,8 +35,8 @@ class DiskFreeze(Nemesis):
     renews = False
     parameters = OnDisk
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

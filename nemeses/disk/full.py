@@ -12,9 +12,9 @@ from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.hosts.host import Result, ServiceHost
+from chaoskit.contract.hosts.host import CommandResult, ServiceHost
 from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.systems.installation import Installation
 from nemeses.disk.chosen import chosen
@@ -84,8 +84,8 @@ class DiskFull(Nemesis):
     service_powers = (Installation,)
     parameters = Fill
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -135,7 +135,7 @@ def _proved_full(host: ServiceHost, strike: Strike) -> str:
     )
 
 
-def _written(host: ServiceHost, strike: Strike) -> Result:
+def _written(host: ServiceHost, strike: Strike) -> CommandResult:
     """Try to write a little more than what is to be left."""
     return bash(host, _WRITE, chosen(host, strike).path, str(strike.parameters.leave), check=False)
 

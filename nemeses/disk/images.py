@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.disk import ReplaceableDisk
@@ -43,8 +43,8 @@ class DiskWipe(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ReplaceableDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK, HostPart.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
@@ -94,8 +94,8 @@ class Snapshot(Nemesis):
     parameters = OnDisk
     disk_powers = (ReplaceableDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK}
 
     def inject(self, strike: Strike) -> None:
         copies = strike.kept(_Copies).of

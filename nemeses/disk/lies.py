@@ -10,7 +10,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.disk import ProgrammableDisk
@@ -54,8 +54,8 @@ class FsyncLies(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK, HostPart.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS

@@ -13,7 +13,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
@@ -64,8 +64,8 @@ class PowerCut(Nemesis):
     parameters = Cuts
     host_powers = (PowerSwitch,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.POWER}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.FORGETS
@@ -73,7 +73,7 @@ class PowerCut(Nemesis):
     def inject(self, strike: Strike) -> None:
         cutting = strike.kept(_Cutting)
         cutting.left = strike.parameters.reboots
-        cutting.holding = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
+        cutting.holding = {host.name: others(strike, host, HostPart.DISK) for host in strike.hosts}
         _cut(strike)
 
     def verify(self, strike: Strike) -> Evidence:

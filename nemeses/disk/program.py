@@ -12,7 +12,7 @@ from pydantic import model_validator
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.disk import DiskSettings, ProgrammableDisk, Rate
@@ -89,8 +89,8 @@ class DiskErrors(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK, HostPart.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
@@ -139,8 +139,8 @@ class DiskProgram(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK, HostPart.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         destroys = any(getattr(parameters, name) for name in parameters.changes & _DESTROYING)

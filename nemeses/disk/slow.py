@@ -13,7 +13,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.disk import DiskLimits, SlowDisk
 from chaoskit.contract.hosts.host import ServiceHost
@@ -111,8 +111,8 @@ class DiskSlow(Nemesis):
     parameters = Limits
     disk_powers = (SlowDisk,)
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.RESOURCES}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.DISK, HostPart.RESOURCES}
 
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(_limits(strike)))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.system import System
@@ -63,9 +63,9 @@ class Bandwidth(PacketFault):
     held = False
     parameters = BandwidthParameters
 
-    def occupies(self, parameters: BandwidthParameters) -> Collection[Part]:
+    def occupies(self, parameters: BandwidthParameters) -> Collection[HostPart]:
         """Return the paths, and the processor time, whose shortage would look like a slow link."""
-        return {*paths(parameters.direction), Part.RESOURCES}
+        return {*paths(parameters.direction), HostPart.RESOURCES}
 
     def prepare(self, system: System, options: Any, parameters: BandwidthParameters) -> None:
         """See `chaoskit.contract.faults.nemesis.Preparing`: what arrives is handled by a process on the host."""

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.hosts.shell import bash
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import Rules, check_gone, counted
+from nemeses.network.firewall import FirewallRules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
 
 _SSH = 22
@@ -62,8 +62,8 @@ class ResetConnections(Nemesis):
     parameters = ConnectionParameters
     lasts = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CONNECTIONS}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CONNECTIONS}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -98,8 +98,8 @@ class HalfOpen(Nemesis):
     tools = ("ss", "nft")
     parameters = ConnectionParameters
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CONNECTIONS, Part.OUTGOING}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CONNECTIONS, HostPart.OUTGOING}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -161,8 +161,8 @@ def _kill(strike: Strike, peers: Peers) -> str:
     return f"ss -HtnK state established '{' and '.join(conditions)}'"
 
 
-def _silence(strike: Strike, peers: Peers) -> Rules:
-    return Rules(f"chaoskit_{strike.name}", peers, leaving=_NO_RST, ports=strike.parameters.ports)
+def _silence(strike: Strike, peers: Peers) -> FirewallRules:
+    return FirewallRules(f"chaoskit_{strike.name}", peers, leaving=_NO_RST, ports=strike.parameters.ports)
 
 
 def _ends(listing: str) -> list[Ends]:

@@ -50,7 +50,7 @@ RULES
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class FirewallRules:
     """What happens to a host's packets from and to its peers.
 
     Attributes:

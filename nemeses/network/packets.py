@@ -16,13 +16,13 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.system import Rooted, System
 from nemeses.beside import prove_healed
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import Rules, check_gone, counted
+from nemeses.network.firewall import FirewallRules, check_gone, counted
 from nemeses.network.peers import Direction, PeerNames, Peers, find_peers, paths
 from nemeses.network.pings import Pings, nearest, ping
 from nemeses.network.queueing import queue_package, queue_scripts
@@ -117,8 +117,8 @@ class QueuedFault(PacketFault):
 
     held = False
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.INCOMING}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.INCOMING}
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.faults.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
@@ -161,7 +161,7 @@ class PacketLoss(PacketFault):
     summary = "lose a percentage of packets between hosts and their peers"
     parameters = LossParameters
 
-    def occupies(self, parameters: LossParameters) -> Collection[Part]:
+    def occupies(self, parameters: LossParameters) -> Collection[HostPart]:
         return paths(parameters.direction)
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
@@ -169,7 +169,7 @@ class PacketLoss(PacketFault):
         share = round(asked.percent * _MILLION / 100)
         draw = "" if asked.percent == 100 else f"numgen random mod {_MILLION} < {share} "
         lose = (f"{draw}counter name {{hit}} drop",)
-        rules = Rules(
+        rules = FirewallRules(
             f"chaoskit_{strike.name}",
             peers,
             arriving=lose if asked.direction != "out" else (),

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import HostNames, Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import HostError, ServiceHost
 from nemeses.beside import others, prove_healed
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
+from nemeses.network.firewall import DROP, REJECT, FirewallRules, check_gone, counted
 from nemeses.network.peers import HARNESS, Direction, PeerNames, Peers, Ports, multicasts, paths
 from nemeses.network.probes import Pair, both_families, knock, reached, unreached
 from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
@@ -93,7 +93,7 @@ class Partition(Nemesis):
     tools = ("nft", "ping")
     parameters = PartitionParameters
 
-    def occupies(self, parameters: PartitionParameters) -> Collection[Part]:
+    def occupies(self, parameters: PartitionParameters) -> Collection[HostPart]:
         return paths(parameters.direction)
 
     def peers(self, parameters: PartitionParameters) -> Sequence[str]:
@@ -218,7 +218,7 @@ def _table(strike: Strike) -> str:
 def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
     asked: PartitionParameters = strike.parameters
     statements, cut = DROP if asked.how == "drop" else REJECT, strike.kept(_Cut)
-    rules = Rules(
+    rules = FirewallRules(
         _table(strike),
         cut.cuts.get(host, Peers((), clients=False)),
         arriving=statements if asked.direction != "out" and host in cut.cuts else (),
@@ -252,7 +252,7 @@ def _is_cut_by_others(strike: Strike, pair: Pair) -> bool:
     """Return whether another fault of the network or the power holds on a host of a pair."""
     host, address = pair
     ends = [host, *(peer for peer in strike.lab if address in (peer.address, peer.address6))]
-    return any(others(strike, end, Part.INCOMING, Part.OUTGOING) or strike.is_dark(end) for end in ends)
+    return any(others(strike, end, HostPart.INCOMING, HostPart.OUTGOING) or strike.is_dark(end) for end in ends)
 
 
 def _blocked(cuts: Cuts) -> list[Pair]:

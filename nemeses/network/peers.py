@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from chaoskit.contract.faults.nemesis import HostNames, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.hosts.host import ServiceHost
 
 _ALL_HOSTS = "010000E0"
@@ -36,9 +36,9 @@ Direction = Literal["both", "in", "out"]
 """The direction of packets, as the targets see it."""
 
 
-def paths(direction: Direction) -> Collection[Part]:
+def paths(direction: Direction) -> Collection[HostPart]:
     """Return the network paths of a host that a fault in this direction occupies."""
-    ways = {"in": {Part.INCOMING}, "out": {Part.OUTGOING}, "both": {Part.INCOMING, Part.OUTGOING}}
+    ways = {"in": {HostPart.INCOMING}, "out": {HostPart.OUTGOING}, "both": {HostPart.INCOMING, HostPart.OUTGOING}}
     return ways[direction]
 
 

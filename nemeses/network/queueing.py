@@ -17,7 +17,7 @@ from pathlib import Path
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
 from chaoskit.contract.hosts.host import ServiceHost
-from nemeses.network.firewall import Rules
+from nemeses.network.firewall import FirewallRules
 from nemeses.network.peers import Peers
 
 _PROGRAM = Path(__file__).with_name("packet_queue.py")
@@ -65,7 +65,7 @@ def queue_scripts(strike: Strike, host: ServiceHost, peers: Peers, what: Mapping
     folder = host.install(package)
     table = f"chaoskit_{strike.name}"
     queue = zlib.crc32(strike.name.encode()) & 0xFFFF
-    rules = Rules(table, peers, arriving=("counter name {hit}", f"meta mark set {_MARK | queue}"))
+    rules = FirewallRules(table, peers, arriving=("counter name {hit}", f"meta mark set {_MARK | queue}"))
     program = f"import sys; sys.path.insert(0, {str(Path(folder).parent)!r})\n{_PROGRAM.read_text()}"
     words = {
         "table": table,

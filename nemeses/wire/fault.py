@@ -16,7 +16,7 @@ from chaoskit.base.quantities import SECOND, parse_duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.exploring import Aim, Passed, Wishes
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act, Messages
 from chaoskit.contract.hosts.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.power import Powered, optional
@@ -121,7 +121,7 @@ class WireParameters(BaseModel):
         return parse_duration(argument) if self.action == rules.DELAY else argument or None
 
     def rule(self, seed: int) -> dict[str, Any]:
-        """Return the fields of `nemeses.wire.rules.Rule`, as JSON values."""
+        """Return the fields of `nemeses.wire.rules.TapRule`, as JSON values."""
         same = self.model_dump(exclude={"then"})
         return {**same, "then": self.action, "argument": self.argument, "seed": seed}
 
@@ -148,8 +148,8 @@ class WireFault(Nemesis):
     actions = (rules.DROP, rules.DROP_AND_CLOSE, rules.DUPLICATE, f"{rules.DELAY} 3s")
     load_ns = 8 * SECOND
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CONNECTIONS}
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.CONNECTIONS}
 
     def prepare(self, system: System, options: Any, parameters: WireParameters) -> None:
         """See `chaoskit.contract.faults.nemesis.Preparing`: refuse what the system's protocol does not have."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from chaoskit.contract.systems.wire import Decoder, Header, Pairing, Refusing
 from nemeses.wire import rules
 from nemeses.wire.carried import Asked, carried
-from nemeses.wire.rules import Hit, Rule, Rules
+from nemeses.wire.rules import Hit, TapRule, TapRules
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +76,7 @@ class Flow:
         of: str,
         decoder: Decoder,
         asked: Asked,
-        rules: Rules,
+        rules: TapRules,
         *,
         gated: Callable[[Flow, Gate], None],
         seen: Callable[[str], None],
@@ -235,7 +235,7 @@ class Flow:
             hit.matching.do(hit)
         self._pass(whole)
 
-    def _replace(self, rule: Rule, whole: bytes) -> None:
+    def _replace(self, rule: TapRule, whole: bytes) -> None:
         """Pass something else instead of a message, or end the connection behind it."""
         if rule.then == rules.DUPLICATE:
             whole += whole

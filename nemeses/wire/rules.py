@@ -37,7 +37,7 @@ _TOLD_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TapRule:
     """One rule.
 
     Attributes:
@@ -96,7 +96,7 @@ class Matching:
         tally: number of messages that were counted, by direction and name, such as `request Fetch`.
     """
 
-    def __init__(self, name: str, rule: Rule) -> None:
+    def __init__(self, name: str, rule: TapRule) -> None:
         self.name = name
         self.rule = rule
         self.matched = 0
@@ -150,7 +150,7 @@ class Matching:
         return drawn and number >= rule.first and (number - rule.first + 1) % rule.every == 0
 
 
-class Rules:
+class TapRules:
     """The rules of a tap, by name.
 
     Attributes:
@@ -166,7 +166,7 @@ class Rules:
 
     def add(self, name: str, content: Mapping[str, Any]) -> None:
         """Put a rule into effect; one of this name that is in effect stays as it is."""
-        self.active.setdefault(name, Matching(name, Rule(**content)))
+        self.active.setdefault(name, Matching(name, TapRule(**content)))
         self._ended.pop(name, None)
         self._look()
 

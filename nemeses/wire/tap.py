@@ -28,7 +28,7 @@ from nemeses.wire import rules
 from nemeses.wire.carried import Asked
 from nemeses.wire.channel import Channel
 from nemeses.wire.flow import Flow, Gate
-from nemeses.wire.rules import Rules
+from nemeses.wire.rules import TapRules
 
 MARK = 0x57
 """Mark of the packets that a tap sends to the system; answers to them go back to the tap."""
@@ -54,7 +54,7 @@ class Tap:
 
     def __init__(self, decoders: Mapping[int, Callable[[], Decoder]], port: int, control: Path) -> None:
         self._decoders = decoders
-        self._rules = Rules()
+        self._rules = TapRules()
         self._poll = select.epoll()
         self._channels: dict[int, Channel] = {}
         self._of_flow: dict[Flow, Channel] = {}

@@ -10,14 +10,14 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.testing.conformance import check_cluster
 from clusters.hosts.lab import LocalOptions, LocalProvider
-from clusters.mosquitto.system import System
+from clusters.mosquitto.system import MosquittoSystem
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 @pytest.fixture
 def hosts() -> Iterator[Sequence[ServiceHost]]:
-    local, found = LocalProvider(), System()
+    local, found = LocalProvider(), MosquittoSystem()
     with Journal("test-conformance") as journal:
         lab = local.provision(journal, 1, LocalOptions(), root=found.root(found.options()))
         yield lab.hosts

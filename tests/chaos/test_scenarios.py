@@ -14,7 +14,7 @@ from shipped import variants
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.run.deployment import Ground
+from chaoskit.run.deployment import Requirements
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import Written
 from chaoskit.scenario.plan import make_plan
@@ -62,10 +62,10 @@ def _marked(spec: str, written: Written) -> Any:
 
 def _by_ground() -> list[Any]:
     """Return all scenarios; those whose deployments are equal follow each other."""
-    grounds: list[Ground] = []
+    grounds: list[Requirements] = []
     ordered = []
     for spec, written in variants().items():
-        ground = Ground.of(make_plan(written.parsed(), written.source, seed=1))
+        ground = Requirements.of(make_plan(written.parsed(), written.source, seed=1))
         if ground not in grounds:
             grounds.append(ground)
         ordered.append((grounds.index(ground), spec, written))

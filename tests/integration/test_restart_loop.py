@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.hosts.host import Result
+from chaoskit.contract.hosts.host import CommandResult
 from clusters.common.restart_loop import exits, looped
 
 
@@ -24,9 +24,9 @@ class Host:
     def log_path(self, service: str) -> str:
         return str(self._log)
 
-    def run(self, argv: list[str], **_: Any) -> Result:
+    def run(self, argv: list[str], **_: Any) -> CommandResult:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        return Result(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def _started(log: Path, *command: str) -> subprocess.Popen[bytes]:

@@ -46,27 +46,27 @@ from checkers.subscription.subscriptions import SubscriptionChecker as checkers_
 from checkers.time.times import TimeChecker as checkers_time_times_TimeChecker
 from checkers.transaction.transactions import TransactionChecker as checkers_transaction_transactions_TransactionChecker
 from clusters.bookkeeper.client import BookKeeperClients as clusters_bookkeeper_client_BookKeeperClients
-from clusters.bookkeeper.system import System as clusters_bookkeeper_system_System
+from clusters.bookkeeper.system import BookKeeperSystem as clusters_bookkeeper_system_BookKeeperSystem
 from clusters.cyclonedds.client import CycloneClients as clusters_cyclonedds_client_CycloneClients
-from clusters.cyclonedds.system import System as clusters_cyclonedds_system_System
+from clusters.cyclonedds.system import CycloneSystem as clusters_cyclonedds_system_CycloneSystem
 from clusters.hosts.attached import AttachedProvider as clusters_hosts_attached_AttachedProvider
 from clusters.hosts.lab import LocalProvider as clusters_hosts_lab_LocalProvider
 from clusters.hosts.remote.provider import SshProvider as clusters_hosts_remote_provider_SshProvider
 from clusters.kafka.clients.clients import KafkaClients as clusters_kafka_clients_clients_KafkaClients
-from clusters.kafka.java.client import JavaClients as clusters_kafka_java_client_JavaClients
-from clusters.kafka.system import System as clusters_kafka_system_System
+from clusters.kafka.java.client import KafkaJavaClients as clusters_kafka_java_client_KafkaJavaClients
+from clusters.kafka.system import KafkaSystem as clusters_kafka_system_KafkaSystem
 from clusters.mosquitto.client import MqttClients as clusters_mosquitto_client_MqttClients
-from clusters.mosquitto.system import System as clusters_mosquitto_system_System
+from clusters.mosquitto.system import MosquittoSystem as clusters_mosquitto_system_MosquittoSystem
 from clusters.pulsar.clients.clients import PulsarClients as clusters_pulsar_clients_clients_PulsarClients
-from clusters.pulsar.java.client import JavaClients as clusters_pulsar_java_client_JavaClients
-from clusters.pulsar.system import System as clusters_pulsar_system_System
+from clusters.pulsar.java.client import PulsarJavaClients as clusters_pulsar_java_client_PulsarJavaClients
+from clusters.pulsar.system import PulsarSystem as clusters_pulsar_system_PulsarSystem
 from clusters.rabbitmq.clients.clients import RabbitClients as clusters_rabbitmq_clients_clients_RabbitClients
-from clusters.rabbitmq.system import System as clusters_rabbitmq_system_System
+from clusters.rabbitmq.system import RabbitSystem as clusters_rabbitmq_system_RabbitSystem
 from clusters.rocketmq.clients.clients import RocketClients as clusters_rocketmq_clients_clients_RocketClients
 from clusters.rocketmq.python.client import PythonClients as clusters_rocketmq_python_client_PythonClients
-from clusters.rocketmq.system import System as clusters_rocketmq_system_System
+from clusters.rocketmq.system import RocketSystem as clusters_rocketmq_system_RocketSystem
 from clusters.zenoh.client import ZenohClients as clusters_zenoh_client_ZenohClients
-from clusters.zenoh.system import System as clusters_zenoh_system_System
+from clusters.zenoh.system import ZenohSystem as clusters_zenoh_system_ZenohSystem
 from nemeses.clients import ClientCrash as nemeses_clients_ClientCrash
 from nemeses.clients import ClientDisconnect as nemeses_clients_ClientDisconnect
 from nemeses.clients import ClientHang as nemeses_clients_ClientHang
@@ -137,70 +137,70 @@ from workloads.transactions.workload import TransactionsWorkload as workloads_tr
 _0: chaoskit_contract_hosts_host_HostProvider = clusters_hosts_attached_AttachedProvider()
 _1: chaoskit_contract_hosts_host_HostProvider = clusters_hosts_lab_LocalProvider()
 _2: chaoskit_contract_hosts_host_HostProvider = clusters_hosts_remote_provider_SshProvider()
-_3: chaoskit_contract_systems_system_System = clusters_bookkeeper_system_System()
-_4: chaoskit_contract_systems_system_Fetching = clusters_bookkeeper_system_System()
-_5: chaoskit_contract_systems_system_Apart = clusters_bookkeeper_system_System()
-_6: chaoskit_contract_systems_wire_Decoding = clusters_bookkeeper_system_System()
+_3: chaoskit_contract_systems_system_System = clusters_bookkeeper_system_BookKeeperSystem()
+_4: chaoskit_contract_systems_system_Fetching = clusters_bookkeeper_system_BookKeeperSystem()
+_5: chaoskit_contract_systems_system_Apart = clusters_bookkeeper_system_BookKeeperSystem()
+_6: chaoskit_contract_systems_wire_Decoding = clusters_bookkeeper_system_BookKeeperSystem()
 _7: chaoskit_contract_clients_ledger_LedgerClients = clusters_bookkeeper_client_BookKeeperClients({})
-_8: chaoskit_contract_systems_system_System = clusters_cyclonedds_system_System()
-_9: chaoskit_contract_systems_system_Apart = clusters_cyclonedds_system_System()
+_8: chaoskit_contract_systems_system_System = clusters_cyclonedds_system_CycloneSystem()
+_9: chaoskit_contract_systems_system_Apart = clusters_cyclonedds_system_CycloneSystem()
 _10: chaoskit_contract_clients_feed_FeedClients = clusters_cyclonedds_client_CycloneClients({})
-_11: chaoskit_contract_systems_system_System = clusters_kafka_system_System()
-_12: chaoskit_contract_systems_system_Fetching = clusters_kafka_system_System()
-_13: chaoskit_contract_systems_system_Apart = clusters_kafka_system_System()
-_14: chaoskit_contract_systems_system_Varied = clusters_kafka_system_System()
-_15: chaoskit_contract_systems_system_Naming = clusters_kafka_system_System()
-_16: chaoskit_contract_systems_attach_Attaching = clusters_kafka_system_System()
-_17: chaoskit_contract_systems_wire_Decoding = clusters_kafka_system_System()
+_11: chaoskit_contract_systems_system_System = clusters_kafka_system_KafkaSystem()
+_12: chaoskit_contract_systems_system_Fetching = clusters_kafka_system_KafkaSystem()
+_13: chaoskit_contract_systems_system_Apart = clusters_kafka_system_KafkaSystem()
+_14: chaoskit_contract_systems_system_Varied = clusters_kafka_system_KafkaSystem()
+_15: chaoskit_contract_systems_system_Naming = clusters_kafka_system_KafkaSystem()
+_16: chaoskit_contract_systems_attach_Attaching = clusters_kafka_system_KafkaSystem()
+_17: chaoskit_contract_systems_wire_Decoding = clusters_kafka_system_KafkaSystem()
 _18: chaoskit_contract_clients_client_LogClients = clusters_kafka_clients_clients_KafkaClients({})
 _19: chaoskit_contract_clients_client_SeekingClients = clusters_kafka_clients_clients_KafkaClients({})
 _20: chaoskit_contract_clients_client_TransactionalClients = clusters_kafka_clients_clients_KafkaClients({})
 _21: chaoskit_contract_clients_feed_FeedClients = clusters_kafka_clients_clients_KafkaClients({})
-_22: chaoskit_contract_clients_client_LogClients = clusters_kafka_java_client_JavaClients({})
-_23: chaoskit_contract_clients_client_TransactionalClients = clusters_kafka_java_client_JavaClients({})
-_24: chaoskit_contract_systems_system_System = clusters_mosquitto_system_System()
-_25: chaoskit_contract_systems_system_Rooted = clusters_mosquitto_system_System()
-_26: chaoskit_contract_systems_system_Apart = clusters_mosquitto_system_System()
-_27: chaoskit_contract_systems_wire_Decoding = clusters_mosquitto_system_System()
+_22: chaoskit_contract_clients_client_LogClients = clusters_kafka_java_client_KafkaJavaClients({})
+_23: chaoskit_contract_clients_client_TransactionalClients = clusters_kafka_java_client_KafkaJavaClients({})
+_24: chaoskit_contract_systems_system_System = clusters_mosquitto_system_MosquittoSystem()
+_25: chaoskit_contract_systems_system_Rooted = clusters_mosquitto_system_MosquittoSystem()
+_26: chaoskit_contract_systems_system_Apart = clusters_mosquitto_system_MosquittoSystem()
+_27: chaoskit_contract_systems_wire_Decoding = clusters_mosquitto_system_MosquittoSystem()
 _28: chaoskit_contract_clients_feed_FeedClients = clusters_mosquitto_client_MqttClients({})
-_29: chaoskit_contract_systems_system_System = clusters_pulsar_system_System()
-_30: chaoskit_contract_systems_system_Positions = clusters_pulsar_system_System()
-_31: chaoskit_contract_systems_system_Fetching = clusters_pulsar_system_System()
-_32: chaoskit_contract_systems_system_Apart = clusters_pulsar_system_System()
-_33: chaoskit_contract_systems_system_Typed = clusters_pulsar_system_System()
-_34: chaoskit_contract_systems_system_Queues = clusters_pulsar_system_System()
-_35: chaoskit_contract_systems_system_Imposing = clusters_pulsar_system_System()
-_36: chaoskit_contract_systems_wire_Decoding = clusters_pulsar_system_System()
+_29: chaoskit_contract_systems_system_System = clusters_pulsar_system_PulsarSystem()
+_30: chaoskit_contract_systems_system_Positions = clusters_pulsar_system_PulsarSystem()
+_31: chaoskit_contract_systems_system_Fetching = clusters_pulsar_system_PulsarSystem()
+_32: chaoskit_contract_systems_system_Apart = clusters_pulsar_system_PulsarSystem()
+_33: chaoskit_contract_systems_system_Typed = clusters_pulsar_system_PulsarSystem()
+_34: chaoskit_contract_systems_system_Queues = clusters_pulsar_system_PulsarSystem()
+_35: chaoskit_contract_systems_system_Imposing = clusters_pulsar_system_PulsarSystem()
+_36: chaoskit_contract_systems_wire_Decoding = clusters_pulsar_system_PulsarSystem()
 _37: chaoskit_contract_clients_client_LogClients = clusters_pulsar_clients_clients_PulsarClients({})
 _38: chaoskit_contract_clients_client_SeekingClients = clusters_pulsar_clients_clients_PulsarClients({})
 _39: chaoskit_contract_clients_client_SequencedClients = clusters_pulsar_clients_clients_PulsarClients({})
 _40: chaoskit_contract_clients_client_SubscribingClients = clusters_pulsar_clients_clients_PulsarClients({})
 _41: chaoskit_contract_clients_queue_QueueClients = clusters_pulsar_clients_clients_PulsarClients({})
-_42: chaoskit_contract_clients_client_LogClients = clusters_pulsar_java_client_JavaClients({})
-_43: chaoskit_contract_clients_queue_QueueClients = clusters_pulsar_java_client_JavaClients({})
-_44: chaoskit_contract_systems_system_System = clusters_rabbitmq_system_System()
-_45: chaoskit_contract_systems_system_Rooted = clusters_rabbitmq_system_System()
-_46: chaoskit_contract_systems_system_Apart = clusters_rabbitmq_system_System()
-_47: chaoskit_contract_systems_system_Typed = clusters_rabbitmq_system_System()
-_48: chaoskit_contract_systems_system_Queues = clusters_rabbitmq_system_System()
-_49: chaoskit_contract_systems_system_Imposing = clusters_rabbitmq_system_System()
-_50: chaoskit_contract_systems_attach_Attaching = clusters_rabbitmq_system_System()
-_51: chaoskit_contract_systems_wire_Decoding = clusters_rabbitmq_system_System()
+_42: chaoskit_contract_clients_client_LogClients = clusters_pulsar_java_client_PulsarJavaClients({})
+_43: chaoskit_contract_clients_queue_QueueClients = clusters_pulsar_java_client_PulsarJavaClients({})
+_44: chaoskit_contract_systems_system_System = clusters_rabbitmq_system_RabbitSystem()
+_45: chaoskit_contract_systems_system_Rooted = clusters_rabbitmq_system_RabbitSystem()
+_46: chaoskit_contract_systems_system_Apart = clusters_rabbitmq_system_RabbitSystem()
+_47: chaoskit_contract_systems_system_Typed = clusters_rabbitmq_system_RabbitSystem()
+_48: chaoskit_contract_systems_system_Queues = clusters_rabbitmq_system_RabbitSystem()
+_49: chaoskit_contract_systems_system_Imposing = clusters_rabbitmq_system_RabbitSystem()
+_50: chaoskit_contract_systems_attach_Attaching = clusters_rabbitmq_system_RabbitSystem()
+_51: chaoskit_contract_systems_wire_Decoding = clusters_rabbitmq_system_RabbitSystem()
 _52: chaoskit_contract_clients_client_LogClients = clusters_rabbitmq_clients_clients_RabbitClients({})
 _53: chaoskit_contract_clients_client_SequencedClients = clusters_rabbitmq_clients_clients_RabbitClients({})
 _54: chaoskit_contract_clients_queue_QueueClients = clusters_rabbitmq_clients_clients_RabbitClients({})
-_55: chaoskit_contract_systems_system_System = clusters_rocketmq_system_System()
-_56: chaoskit_contract_systems_system_Fetching = clusters_rocketmq_system_System()
-_57: chaoskit_contract_systems_system_Varied = clusters_rocketmq_system_System()
-_58: chaoskit_contract_systems_system_Typed = clusters_rocketmq_system_System()
-_59: chaoskit_contract_systems_system_Queues = clusters_rocketmq_system_System()
-_60: chaoskit_contract_systems_wire_Decoding = clusters_rocketmq_system_System()
+_55: chaoskit_contract_systems_system_System = clusters_rocketmq_system_RocketSystem()
+_56: chaoskit_contract_systems_system_Fetching = clusters_rocketmq_system_RocketSystem()
+_57: chaoskit_contract_systems_system_Varied = clusters_rocketmq_system_RocketSystem()
+_58: chaoskit_contract_systems_system_Typed = clusters_rocketmq_system_RocketSystem()
+_59: chaoskit_contract_systems_system_Queues = clusters_rocketmq_system_RocketSystem()
+_60: chaoskit_contract_systems_wire_Decoding = clusters_rocketmq_system_RocketSystem()
 _61: chaoskit_contract_clients_client_LogClients = clusters_rocketmq_clients_clients_RocketClients({})
 _62: chaoskit_contract_clients_client_TransactionalClients = clusters_rocketmq_clients_clients_RocketClients({})
 _63: chaoskit_contract_clients_queue_QueueClients = clusters_rocketmq_clients_clients_RocketClients({})
 _64: chaoskit_contract_clients_queue_QueueClients = clusters_rocketmq_python_client_PythonClients({})
-_65: chaoskit_contract_systems_system_System = clusters_zenoh_system_System()
-_66: chaoskit_contract_systems_system_Apart = clusters_zenoh_system_System()
+_65: chaoskit_contract_systems_system_System = clusters_zenoh_system_ZenohSystem()
+_66: chaoskit_contract_systems_system_Apart = clusters_zenoh_system_ZenohSystem()
 _67: chaoskit_contract_clients_feed_FeedClients = clusters_zenoh_client_ZenohClients({})
 _68: chaoskit_contract_workloads_workload_Workload = workloads_dedup_workload_DedupWorkload()
 _69: chaoskit_contract_workloads_workload_Workload = workloads_feed_workload_FeedWorkload()

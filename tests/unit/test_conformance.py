@@ -18,7 +18,7 @@ from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.workload import PRODUCER, Task
 from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
-from clusters.kafka.system import System as Kafka
+from clusters.kafka.system import KafkaSystem as Kafka
 from nemeses.process import Kill
 from workloads.log.workload import LogWorkload
 

@@ -27,7 +27,7 @@ from chaoskit.model.outcome import INFO, OK, Outcome
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.roll import Answers
-from workloads.feed.subscriber import Receiver
+from workloads.feed.subscriber import FeedReceiver
 from workloads.feed.workload import FeedWorkload
 
 _PING, _PONG = "ping", "pong"
@@ -156,7 +156,7 @@ def _answer(job: Job[FeedOptions]) -> None:
         publisher.poll(0)
 
     subscriber = clients.feed_subscriber(settings, name, [ping])
-    receiver = Receiver(recorder, subscriber, clients.promise(options.producer, settings), answered)
+    receiver = FeedReceiver(recorder, subscriber, clients.promise(options.producer, settings), answered)
     receiver.note_changes()
     answers, reports = Answers(job), Reports(job.control, recorder)
     job.control.wait_start(lambda: answers.give(receiver.take()))

@@ -51,7 +51,7 @@ def subscribe(job: Job[FeedOptions]) -> None:
     if late:
         _wait(job, job.control.wait_start() + options.late_by, lambda: None)
     subscriber = clients.feed_subscriber(settings, name, topics)
-    receiver = Receiver(job.recorder, subscriber, clients.promise(options.producer, settings))
+    receiver = FeedReceiver(job.recorder, subscriber, clients.promise(options.producer, settings))
     receiver.note_changes()
     answers = Answers(job)
     start_ns = 0 if late else job.control.wait_start(lambda: answers.give(receiver.take()))
@@ -72,7 +72,7 @@ def _wait(job: Job[FeedOptions], until_ns: int, meanwhile: Callable[[], object])
         meanwhile()
 
 
-class Receiver:
+class FeedReceiver:
     """Records what a subscriber receives, and when it is subscribed.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaoskit.contract.clients.ledger import Entry
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.model.message import Delivery
-from chaoskit.model.observations.ledger import Confirmed, Ended
+from chaoskit.model.observations.ledger import LedgerConfirmed, LedgerEnded
 from chaoskit.model.operation import SENDING
 from workloads.ledger.options import TOPIC
 
@@ -16,7 +16,7 @@ ADD = SENDING.index("add")
 
 def stands(recorder: Recorder, op: int, ledger: int, position: int, *, ended: bool) -> None:
     """Record the confirmed position of a ledger, or its end."""
-    stand = Ended(position) if ended else Confirmed(position)
+    stand = LedgerEnded(position) if ended else LedgerConfirmed(position)
     recorder.observe(op, recorder.in_system(TOPIC), ledger, stand)
 
 

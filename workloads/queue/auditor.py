@@ -11,7 +11,7 @@ from chaoskit.load.probes import Probes
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations.queue import Depth
 from chaoskit.model.outcome import INFO, OK
-from workloads.queue.consumer import Receiver
+from workloads.queue.consumer import QueueReceiver
 from workloads.queue.options import NOWHERE, QueueOptions
 
 _STALL_S = 60
@@ -82,7 +82,7 @@ class _Drain:
 
     def __init__(self, job: Job[QueueOptions]) -> None:
         options = job.options
-        self.receiver = Receiver(job, [*options.dead_names(), *options.queue_names()], _PREFETCH, settles_all=True)
+        self.receiver = QueueReceiver(job, [*options.dead_names(), *options.queue_names()], _PREFETCH, settles_all=True)
         self.left: dict[str, str] = {}
         self._job = job
 

@@ -27,7 +27,7 @@ def consume(job: Job[QueueOptions]) -> None:
     options = job.options
     dead = job.task.index >= options.consumers
     queues = options.dead_names() if dead else options.queue_names()
-    receiver = Receiver(job, queues, options.prefetch, settles_all=dead)
+    receiver = QueueReceiver(job, queues, options.prefetch, settles_all=dead)
     job.control.wait_start()
     crashes = Restarts(options.crash_every, (options.crash_every or 0) * job.task.index // max(options.consumers, 1))
     reports = Reports(job.control, job.recorder)
@@ -40,7 +40,7 @@ def consume(job: Job[QueueOptions]) -> None:
     reports.finish()
 
 
-class Receiver:
+class QueueReceiver:
     """A consumer of queues, across all its connections.
 
     Args:

@@ -13,7 +13,7 @@ from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts
 from chaoskit.load.settings import settings_of
 from chaoskit.model.message import Delivery
-from chaoskit.model.observations.subscription import Acknowledged, Subscribed
+from chaoskit.model.observations.subscription import Subscribed, SubscriptionSettled
 from chaoskit.model.outcome import FAIL, INFO, OK
 from workloads.subscription.options import SubscriptionOptions
 
@@ -108,7 +108,7 @@ class _Member:
         op = self._recorder.invoke(how)
         for delivery in deliveries:
             self._recorder.observe(
-                op, delivery.topic, delivery.partition, Acknowledged(_SUBSCRIPTION, delivery.position, how)
+                op, delivery.topic, delivery.partition, SubscriptionSettled(_SUBSCRIPTION, delivery.position, how)
             )
         outcome, error = self.subscriber.settle(*((last, "ack-cumulative") if cumulative else (deliveries, how)))
         if how == "ack" and outcome == FAIL:

@@ -73,7 +73,7 @@ class FaultWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PartitionSetting:
     """Context of a partition, in addition to its rows.
 
     Attributes:
@@ -125,7 +125,7 @@ class Part:
         observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
     """
 
-    setting: Setting
+    setting: PartitionSetting
     messages: pa.Table
     operations: pa.Table
     observations: pa.Table

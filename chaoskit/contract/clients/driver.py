@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from chaoskit.base.journal import Journal
 
 
-class Driver(Protocol):
+class LoadHost(Protocol):
     """A machine that runs clients.
 
     Attributes:
@@ -73,7 +73,7 @@ class Driving(Protocol):
         """
         ...
 
-    def drivers(self, journal: Journal, options: Any, names: Sequence[str], wal: Path) -> Sequence[Driver]:
+    def drivers(self, journal: Journal, options: Any, names: Sequence[str], wal: Path) -> Sequence[LoadHost]:
         """Return drivers, ready to run clients. What they record is journalled before: undoing that gathers it.
 
         Args:

@@ -91,7 +91,7 @@ class Arrival(NamedTuple):
     death: Death | None = None
 
 
-class Change(NamedTuple):
+class ConsumerChange(NamedTuple):
     """Whether a consumer receives from a queue: the system `cancelled` that, or it is `subscribed` again."""
 
     kind: Literal["cancelled", "subscribed"]
@@ -117,7 +117,7 @@ class QueueConsumer(Protocol):
         """
         ...
 
-    def changes(self) -> Sequence[Change]:
+    def changes(self) -> Sequence[ConsumerChange]:
         """Return from which queues it no longer receives, because the system ended that without being asked, or
         receives again, since the last call. It subscribes again by itself as soon as the system lets it."""
         ...

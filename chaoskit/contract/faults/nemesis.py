@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.faults.evidence import Evidence
-from chaoskit.contract.faults.part import EVERYTHING, Part
+from chaoskit.contract.faults.part import EVERYTHING, HostPart
 from chaoskit.contract.guarantees.act import Act, Messages
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.hosts.disk import DATA
@@ -119,7 +119,7 @@ class ClientProcess(Protocol):
         ...
 
 
-def _alone(_: ServiceHost) -> Mapping[str, Collection[Part]]:
+def _alone(_: ServiceHost) -> Mapping[str, Collection[HostPart]]:
     return {}
 
 
@@ -158,7 +158,7 @@ class Strike:
     in_system: Callable[[str], str] = str
     damaged: list[Place] = field(default_factory=list)
     doubt: Callable[[Doubt], None] = lambda _: None
-    beside: Callable[[ServiceHost], Mapping[str, Collection[Part]]] = _alone
+    beside: Callable[[ServiceHost], Mapping[str, Collection[HostPart]]] = _alone
     owed: list[Callable[[], str]] = field(default_factory=list)
     _kept: dict[type, Any] = field(default_factory=dict)
 
@@ -189,9 +189,9 @@ class Strike:
         return ", ".join(dict.fromkeys(targets))
 
 
-def is_dark(host: ServiceHost, faults: Mapping[str, Collection[Part]]) -> bool:
+def is_dark(host: ServiceHost, faults: Mapping[str, Collection[HostPart]]) -> bool:
     """Return whether one of these faults on a host, each with the parts that it occupies, keeps it without power."""
-    occupied = any(Part.POWER in parts for parts in faults.values())
+    occupied = any(HostPart.POWER in parts for parts in faults.values())
     return occupied and optional(host, PowerSwitch) is not None and not host.reachable(_ANSWER_S)
 
 
@@ -269,7 +269,7 @@ class Nemesis(Protocol):
         """Return what it does to single messages of the system's protocol; None if it does not look at them."""
         return None
 
-    def occupies(self, parameters: Any) -> Collection[Part]:
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
         """Return the parts of each target that it occupies, with these validated parameters.
 
         Faults that share no part may hold at once on one target, and begin and end in any order. A disk is the one that

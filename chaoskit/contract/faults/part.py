@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Part(StrEnum):
+class HostPart(StrEnum):
     """A part of a host, or a client.
 
     `PROCESSES`: whether the system's processes run. `INCOMING`, `OUTGOING`: the packets that arrive at a host, or leave
@@ -25,5 +25,5 @@ class Part(StrEnum):
     CLIENT = "client"
 
 
-EVERYTHING = frozenset(Part)
-NETWORK = frozenset({Part.INCOMING, Part.OUTGOING, Part.CONNECTIONS})
+EVERYTHING = frozenset(HostPart)
+NETWORK = frozenset({HostPart.INCOMING, HostPart.OUTGOING, HostPart.CONNECTIONS})

@@ -53,7 +53,7 @@ class DoubtfulCut(HostError):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CommandResult:
     """The result of a command: exit status and decoded output."""
 
     status: int
@@ -92,7 +92,7 @@ class Host(Powered, Protocol):
     @property
     def disks(self) -> Mapping[str, DataDisk]: ...
 
-    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
+    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> CommandResult:
         """Run a command and wait for it to exit.
 
         Raises:

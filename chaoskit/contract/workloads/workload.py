@@ -35,7 +35,7 @@ class Task:
         return f"{name}#{self.incarnation}" if self.incarnation else name
 
 
-class Result(TypedDict, total=False):
+class ClientReport(TypedDict, total=False):
     """What a client reports to the harness besides its progress; each key is reported once it is known.
 
     Attributes:
@@ -82,7 +82,7 @@ class Control(Protocol):
         """Report progress to the harness, a few times per second."""
         ...
 
-    def result(self, result: Result) -> None:
+    def result(self, result: ClientReport) -> None:
         """Report results to the harness; later calls add to earlier ones."""
         ...
 

@@ -20,9 +20,9 @@ from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
 from chaoskit.history.compacting.drivers import DriverClocks
-from chaoskit.history.compacting.gather import Messages, Observations
+from chaoskit.history.compacting.gather import GatheredMessages, Observations
 from chaoskit.history.compacting.naming import Names, dictionary
-from chaoskit.history.compacting.ranking import Operations
+from chaoskit.history.compacting.ranking import RankedOperations
 from chaoskit.history.digesting.live import digests
 from chaoskit.history.format.models import read_topics
 from chaoskit.history.format.origin import read_origin
@@ -74,8 +74,8 @@ def compact(run_folder: Path) -> Compacted:
     clocks.require_gathered()
     logs = clocks.aligned(recover(wal))
     names = Names(logs)
-    operations = Operations(logs, names)
-    messages = Messages(logs, names, operations, origin_ns)
+    operations = RankedOperations(logs, names)
+    messages = GatheredMessages(logs, names, operations, origin_ns)
     observations = Observations(logs, names, operations, origin_ns)
     unfinished = run_folder / ".compacting"
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -162,7 +162,7 @@ def _publish(unfinished: Path, run_folder: Path) -> None:
 
 
 def _operation_groups(
-    logs: list[ClientLog], names: Names, operations: Operations, origin_ns: int
+    logs: list[ClientLog], names: Names, operations: RankedOperations, origin_ns: int
 ) -> Iterator[pa.Table]:
     processes = np.array([log.process for log in logs], dtype=np.int32)
     clients = [log.client for log in logs]

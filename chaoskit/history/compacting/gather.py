@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS
 from chaoskit.history.compacting.naming import Names, dictionary
-from chaoskit.history.compacting.ranking import Ints, Operations
+from chaoskit.history.compacting.ranking import Ints, RankedOperations
 from chaoskit.history.format.record import NO_DELIVERY, NO_TIME, OBSERVED, RECEIVED, RECORD, SEND, Records, is_named
 from chaoskit.history.recording.recover import ClientLog
 from chaoskit.model.message import DIRECTIONS, NO_POSITION, PAYLOADS
@@ -38,7 +38,7 @@ class _Gathered(ABC):
 
     kinds: tuple[int, ...]
 
-    def __init__(self, logs: Sequence[ClientLog], names: Names, operations: Operations, origin_ns: int) -> None:
+    def __init__(self, logs: Sequence[ClientLog], names: Names, operations: RankedOperations, origin_ns: int) -> None:
         self._names = names
         self._operations = operations
         self._origin_ns = origin_ns
@@ -47,7 +47,7 @@ class _Gathered(ABC):
         self._starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self.orphans = 0
         self.partitions = self._find()
-        self.count = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
+        self.count: int = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
 
     def groups(self, topic: str, partition: int) -> Iterator[pa.Table]:
         """Yield the rows of a partition in `op` order, as tables of one row group each."""
@@ -114,7 +114,7 @@ class _Gathered(ABC):
         }
 
 
-class Messages(_Gathered):
+class GatheredMessages(_Gathered):
     """Sent and received messages."""
 
     kinds = (SEND, RECEIVED)

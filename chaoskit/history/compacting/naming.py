@@ -26,7 +26,7 @@ class Names:
         self.by_client = [self._translate(log) for log in logs]
         self.sending = np.array([self._add(f) for f in SENDING])
         self.send, self.begin, self.end = map(self._add, ("send", "begin", "end"))
-        self.texts = list(map(str, self._ids))
+        self.texts: list[str] = list(map(str, self._ids))
 
     def column(self, ids: npt.NDArray[np.integer]) -> pa.DictionaryArray:
         """Return a column of names, null for id 0; its dictionary holds only names that occur."""

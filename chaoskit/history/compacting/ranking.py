@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 _OK, _INFO = OUTCOMES.index("ok"), OUTCOMES.index("info")
 
 
-class Operations:
+class RankedOperations:
     """The operations of all clients.
 
     Attributes:
@@ -41,25 +41,25 @@ class Operations:
     def __init__(self, logs: Sequence[ClientLog], names: Names) -> None:
         counts = [_count(log) for log in logs]
         total = sum(counts)
-        self.bases = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        self.client = np.repeat(np.arange(len(logs), dtype=np.int32), counts)
-        self.f = np.zeros(total, dtype=np.int32)
-        self.error = np.zeros(total, dtype=np.int32)
-        self.start_ns = np.full(total, NO_TIME, dtype=np.int64)
-        self.end_ns = np.full(total, NO_TIME, dtype=np.int64)
-        self.outcome = np.full(total, _INFO, dtype=np.int8)
-        self.position = np.full(total, NO_POSITION, dtype=np.int64)
+        self.bases: Ints = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        self.client: Ints = np.repeat(np.arange(len(logs), dtype=np.int32), counts)
+        self.f: Ints = np.zeros(total, dtype=np.int32)
+        self.error: Ints = np.zeros(total, dtype=np.int32)
+        self.start_ns: Ints = np.full(total, NO_TIME, dtype=np.int64)
+        self.end_ns: Ints = np.full(total, NO_TIME, dtype=np.int64)
+        self.outcome: Ints = np.full(total, _INFO, dtype=np.int8)
+        self.position: Ints = np.full(total, NO_POSITION, dtype=np.int64)
         for log, base, ids in zip(logs, self.bases, names.by_client, strict=False):
             for records in log.segments:
                 self._invoked(records, base, ids, names.sending)
                 self._completed(records, base, ids)
-        self.order = np.flatnonzero(self.start_ns != NO_TIME)
+        self.order: Ints = np.flatnonzero(self.start_ns != NO_TIME)
         # Each client's start times ascend, so a stable sort merges a few sorted runs, and breaks ties by
         # process (the order of the logs) and the client's own number.
         self.order = self.order[np.argsort(self.start_ns[self.order], kind="stable")]
-        self.rank = np.full(total, -1, dtype=np.int64)
+        self.rank: Ints = np.full(total, -1, dtype=np.int64)
         self.rank[self.order] = np.arange(len(self.order))
-        self.txn = self._transactions(names)
+        self.txn: Ints = self._transactions(names)
 
     def _invoked(self, records: Records, base: int, ids: Ints, sending: Ints) -> None:
         kind = records["kind"]

@@ -17,8 +17,8 @@ class Intervals:
     """
 
     def __init__(self, starts: Ints = _NONE, ends: Ints = _NONE) -> None:
-        self.starts = starts
-        self.ends = ends
+        self.starts: Ints = starts
+        self.ends: Ints = ends
 
     @property
     def size(self) -> int:

@@ -21,7 +21,7 @@ class HistoryFull(RunFailed):
         status: exit status of a client's process that ends because of it; its log has the message.
     """
 
-    status = errno.ENOSPC
+    status: int = errno.ENOSPC
 
 
 @contextmanager

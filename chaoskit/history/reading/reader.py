@@ -45,7 +45,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class StoredPartition:
     """The location of the rows of one partition.
 
     Attributes:
@@ -75,7 +75,7 @@ class History:
         models: the name of the model of each topic.
     """
 
-    def __init__(self, folder: Path, partitions: list[Partition], models: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, partitions: list[StoredPartition], models: Mapping[str, str]) -> None:
         self.folder = folder
         self.partitions = partitions
         self.models = models
@@ -101,7 +101,7 @@ class History:
         places = sorted(messages.keys() | observations.keys())
         if unknown := [place for place in places if place[0] not in models]:
             raise BadInput(f"{path} does not declare the model of topic {unknown[0][0]}. {_remedy(path)}")
-        partitions = [Partition(*place, messages.get(place), observations.get(place)) for place in places]
+        partitions = [StoredPartition(*place, messages.get(place), observations.get(place)) for place in places]
         return cls(run_folder, partitions, models)
 
     @cached_property
@@ -177,7 +177,7 @@ class History:
             return parse_audits(_metadata(path).get(AUDITS_KEY, b"[]"))
 
 
-def read_messages(partition: Partition) -> pa.Table:
+def read_messages(partition: StoredPartition) -> pa.Table:
     """Return the messages of a partition, schema MESSAGES. Needs only the descriptor, so a remote task can call it.
 
     Raises:
@@ -186,12 +186,12 @@ def read_messages(partition: Partition) -> pa.Table:
     return _read_piece(partition, partition.messages, MESSAGES)
 
 
-def read_observations(partition: Partition) -> pa.Table:
+def read_observations(partition: StoredPartition) -> pa.Table:
     """Return the observations of a partition, schema OBSERVATIONS; see `read_messages`."""
     return _read_piece(partition, partition.observations, OBSERVATIONS)
 
 
-def each_observations(partition: Partition, columns: Sequence[str]) -> Iterator[pa.Table]:
+def each_observations(partition: StoredPartition, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Yield some columns of the observations of a partition, a row group at a time; see `read_messages`."""
     if (piece := partition.observations) is None:
         return
@@ -229,7 +229,7 @@ def group_sizes(path: Path) -> list[int]:
         return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
 
 
-def _read_piece(partition: Partition, piece: Piece | None, schema: pa.Schema) -> pa.Table:
+def _read_piece(partition: StoredPartition, piece: Piece | None, schema: pa.Schema) -> pa.Table:
     if piece is None:
         return schema.empty_table()
     with history_file(piece.file):

@@ -47,7 +47,7 @@ class Report:
     __slots__ = ("_due_ns", "_lane", "op")
 
     def __init__(self, lane: Lane, op: int, due_ns: int) -> None:
-        self.op = op
+        self.op: int = op
         self._lane = lane
         self._due_ns = due_ns
 

@@ -36,7 +36,7 @@ class WalRecorder:
     """
 
     def __init__(self, wal: WalWriter, run_id: int, namespace: str = "") -> None:
-        self.progress = Progress()
+        self.progress: Progress = Progress()
         self.run_id = run_id
         self._wal = wal
         self._namespace = namespace

@@ -20,7 +20,7 @@ from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
 from chaoskit.interop.jepsen.names import Interned
 from chaoskit.interop.jepsen.nemesis import Faults
-from chaoskit.interop.jepsen.pairing import Paired, Pairing, operation_tables
+from chaoskit.interop.jepsen.pairing import EventPairing, Paired, operation_tables
 from chaoskit.interop.jepsen.scan import ASSIGNED, POLLED, SENT
 from chaoskit.interop.jepsen.side import SIDE_FILE, Side
 from chaoskit.interop.jepsen.spool import ACKED, Spool
@@ -51,7 +51,7 @@ def import_edn(path: Path, where: Path, name: str | None = None) -> Path:
 
 
 def _import(path: Path, folder: Path, name: str) -> None:
-    names, pairing, faults, side = Interned(), Pairing(str(path)), Faults(), Side()
+    names, pairing, faults, side = Interned(), EventPairing(str(path)), Faults(), Side()
     spool = Spool(folder / "wal" / "spool")
     try:
         for block in Lines(path, names).blocks():

@@ -35,7 +35,7 @@ TYPES = ("invoke", "ok", "fail", "info")
 
 
 @dataclass(frozen=True, slots=True)
-class Nemesis:
+class NemesisLine:
     """An action of the nemesis."""
 
     time_ns: int
@@ -57,7 +57,7 @@ class Block:
     entries: np.ndarray
     messages: np.ndarray
     rebalances: list[tuple[int, str]]
-    nemesis: list[Nemesis]
+    nemesis: list[NemesisLine]
 
 
 class _Building:
@@ -66,7 +66,7 @@ class _Building:
     def __init__(self) -> None:
         self.count = 0
         self.rebalances: list[tuple[int, str]] = []
-        self.nemesis: list[Nemesis] = []
+        self.nemesis: list[NemesisLine] = []
         self._entries: list[bytes] = []
         self._messages: list[bytes] = []
 
@@ -168,7 +168,7 @@ class Lines:
             raise self._bad(line, "has no :time in nanoseconds")
         self._bounded(":time", time_ns, _TIME_MAX_NS, line)
         if process == "nemesis" or (isinstance(process, Keyword) and process):
-            block.nemesis.append(Nemesis(time_ns, str(f), write(form.get("value"))))
+            block.nemesis.append(NemesisLine(time_ns, str(f), write(form.get("value"))))
             return
         if form.get("type") not in TYPES:
             raise self._bad(line, f"unknown :type {write(form.get('type'))[:_SHOWN]}; known: {', '.join(TYPES)}")

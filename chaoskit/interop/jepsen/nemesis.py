@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chaoskit.interop.jepsen.lines import Nemesis
+from chaoskit.interop.jepsen.lines import NemesisLine
 
 _ENDS = {
     "heal": "partition",
@@ -39,7 +39,7 @@ class Faults:
         self.ignored = 0
         self._open: dict[str, dict[str, Any]] = {}
 
-    def add(self, event: Nemesis) -> None:
+    def add(self, event: NemesisLine) -> None:
         """Process the next event."""
         ended = self._ended(event.f)
         if ended is not None:

@@ -43,7 +43,7 @@ class _Done:
     outcome: list[np.ndarray] = field(default_factory=list)
 
 
-class Pairing:
+class EventPairing:
     """Numbers operations in order of invocation; takes 24 bytes per operation of the whole history."""
 
     def __init__(self, source: str) -> None:

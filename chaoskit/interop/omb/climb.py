@@ -16,7 +16,7 @@ _BACKLOG_MIN, _BACKLOG_S = 1000, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ClimbStep:
     """A rate that was tried.
 
     Attributes:
@@ -35,7 +35,9 @@ def climbs(bench: Bench) -> bool:
     return bench.wishes.p99_ns is not None or bench.workload.producerRate == 0
 
 
-def climb(bench: Bench, run: Callable[[Bench], Benched], on_step: Callable[[Step], None]) -> tuple[Bracket, list[Step]]:
+def climb(
+    bench: Bench, run: Callable[[Bench], Benched], on_step: Callable[[ClimbStep], None]
+) -> tuple[Bracket, list[ClimbStep]]:
     """Look for the highest rate that is borne; return it with all steps.
 
     Args:
@@ -43,11 +45,11 @@ def climb(bench: Bench, run: Callable[[Bench], Benched], on_step: Callable[[Step
         run: runs it.
         on_step: receives each step.
     """
-    steps: list[Step] = []
+    steps: list[ClimbStep] = []
 
     def bears(rate: int) -> bool:
         result = run(bench.at(rate, _WARM_UP_NS, _STEP_NS))
-        step = Step(rate, result, why_not(result, rate, bench.wishes.p99_ns))
+        step = ClimbStep(rate, result, why_not(result, rate, bench.wishes.p99_ns))
         steps.append(step)
         on_step(step)
         return not step.why_not

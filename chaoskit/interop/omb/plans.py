@@ -25,7 +25,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
+class OmbDriver:
     """A driver's file.
 
     Attributes:
@@ -42,7 +42,7 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class BenchOptions:
     """What the command line says instead of the files.
 
     Attributes:
@@ -78,10 +78,10 @@ class Bench:
 
     stem: str
     workload: OmbWorkload
-    driver: Driver
+    driver: OmbDriver
     warm_up_ns: int
     length_ns: int
-    wishes: Wishes
+    wishes: BenchOptions
     plan: Plan
 
     def at(self, rate: int, warm_up_ns: int, length_ns: int) -> Bench:
@@ -90,7 +90,7 @@ class Bench:
         return _planned(self.stem, workload, self.driver, (warm_up_ns, length_ns), self.wishes, self.plan.source)
 
 
-def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
+def read_benches(files: Sequence[Path], wishes: BenchOptions) -> list[Bench]:
     """Read workloads and drivers; return each pair, by the workload's file, then in the order of the drivers.
 
     Raises:
@@ -108,7 +108,7 @@ def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
     return [_bench(file, workloads[file], driver, wishes) for file in ordered for driver in drivers]
 
 
-def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) -> Bench:
+def _bench(file: Path, workload: OmbWorkload, driver: OmbDriver, wishes: BenchOptions) -> Bench:
     minutes = workload.warmupDurationMinutes, workload.testDurationMinutes
     given = wishes.warm_up_ns, wishes.length_ns
     if workload.backlog_bytes and wishes.p99_ns is not None:
@@ -122,7 +122,12 @@ def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) ->
 
 
 def _planned(  # noqa: PLR0917 - what a bench is
-    stem: str, workload: OmbWorkload, driver: Driver, durations_ns: tuple[int, int], wishes: Wishes, source: str
+    stem: str,
+    workload: OmbWorkload,
+    driver: OmbDriver,
+    durations_ns: tuple[int, int],
+    wishes: BenchOptions,
+    source: str,
 ) -> Bench:
     name = _NO_NAME.sub("-", f"{stem}-{driver.name}").strip("-.")
     hosts = wishes.hosts or driver.driven.hosts
@@ -132,7 +137,7 @@ def _planned(  # noqa: PLR0917 - what a bench is
     return Bench(stem, workload, driver, *durations_ns, wishes, read_plan(content, source))
 
 
-def _driver(content: Mapping[str, Any], file: Path, wishes: Wishes) -> Driver:
+def _driver(content: Mapping[str, Any], file: Path, wishes: BenchOptions) -> OmbDriver:
     source = str(file)
     wanted = str(content[_CLASS]).rpartition(".")[2]
     systems = {name: installed.system(name, source) for name in plugins.names("cluster")}
@@ -151,4 +156,4 @@ def _driver(content: Mapping[str, Any], file: Path, wishes: Wishes) -> Driver:
         driven = replace(driven, lab={**driven.lab, **lab})
     except BadInput as error:
         raise BadInput(f"{source}: {error}") from error
-    return Driver(file.stem, str(content.get("name", known[wanted])), known[wanted], driven)
+    return OmbDriver(file.stem, str(content.get("name", known[wanted])), known[wanted], driven)

@@ -30,7 +30,7 @@ from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import RECORD
 from chaoskit.judge.digested.commits import commits_back
 from chaoskit.judge.digested.fates import Fates, FinalRead
-from chaoskit.judge.digested.readers import Readers
+from chaoskit.judge.digested.readers import DigestReaders
 from chaoskit.judge.digested.standing import by_client, out_of_order, together, undisturbed
 from chaoskit.judge.digested.waits import waits
 from chaoskit.judge.timing.counts import counted, single, summed
@@ -50,7 +50,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DigestFindings:
     """What was found; a row may stand for several messages.
 
     Attributes:
@@ -84,7 +84,7 @@ class Digested:
         self._routes = routes_of(folder)
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
-        self._readers = Readers(self._digests, self._routes, groups)
+        self._readers = DigestReaders(self._digests, self._routes, groups)
         self._sent_places, self._acked_places = self._union("sent", None), self._union("acked", None)
         everything = np.concatenate([self._pending(), *(portion.blocks for portion in portions(folder))])
         acked = everything[:, blocks.ACKED] == 1
@@ -97,7 +97,7 @@ class Digested:
         places, numbers = self._routes.places(values), self._routes.numbers(values)
         return blocks.blocks(places, numbers, (sent_ns, sent_ns), none, self._origin_ns, acked=False)
 
-    def told(self, audits: Mapping[Place, Audit | None]) -> Told:
+    def told(self, audits: Mapping[Place, Audit | None]) -> DigestFindings:
         """Return what was found.
 
         Args:
@@ -107,7 +107,7 @@ class Digested:
         findings, widest = (
             pa.Table.from_pylist([piece.row(self, widest=wide) for piece in pieces], FINDINGS) for wide in (False, True)
         )
-        return Told(
+        return DigestFindings(
             findings,
             widest,
             np.array([piece.count for piece in pieces], np.int64),
@@ -131,17 +131,17 @@ class Digested:
         known = (rows >= 0) & self._acked_places.has(places)
         return dict(zip(values[known].tolist(), self._acked[rows[known], blocks.HIGHEST].tolist(), strict=True))
 
-    def expanded(self, judged: pa.Table, outcome: Told) -> pa.Table:
+    def expanded(self, judged: pa.Table, digest_findings: DigestFindings) -> pa.Table:
         """Return findings with a row for each message, at most 100,000 of each anomaly.
 
         Args:
-            judged: rows of which the first are those of `outcome`.
-            outcome: what was found.
+            judged: rows of which the first are those of `digest_findings`.
+            told: what was found.
         """
         names, left = judged["anomaly"].to_pylist(), dict.fromkeys(judged["anomaly"].unique().to_pylist(), ODD_MAX)
         rows, values = [], []
         for row, name in enumerate(names):
-            piece = outcome.pieces[row] if row < len(outcome.pieces) else Intervals()
+            piece = digest_findings.pieces[row] if row < len(digest_findings.pieces) else Intervals()
             own = self._routes.values(piece.first(left[name]).values()).tolist()
             own = own or judged["value"][row : row + 1].to_pylist()
             left[name] -= len(own)

@@ -13,7 +13,7 @@ from chaoskit.history.format.intervals import Intervals
 from chaoskit.model.operation import AUDITOR
 
 
-class Readers:
+class DigestReaders:
     """The readers of a run; the members of a group are one.
 
     Args:

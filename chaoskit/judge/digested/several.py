@@ -13,8 +13,8 @@ from chaoskit.base.latency import Ints
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.digested.messages import Digested, Told
-from chaoskit.judge.explaining.record import Digest
+from chaoskit.judge.digested.messages import Digested, DigestFindings
+from chaoskit.judge.explaining.record import DigestRecord
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.model.place import Place
 
@@ -33,21 +33,21 @@ class Several:
 
     messages: Ints
     expanded: Callable[[pa.Table], pa.Table]
-    digest: Digest
+    digest: DigestRecord
 
 
-def digest_of(digested: Digested, outcome: Told, places: Sequence[Place]) -> Digest:
+def digest_of(digested: Digested, digest_findings: DigestFindings, places: Sequence[Place]) -> DigestRecord:
     """Return what is known of the messages of a digested run: at which positions those are that a finding names, and
     where blocks are of which something is still there.
 
     Args:
         digested: the digests.
-        outcome: the findings.
+        digest_findings: the findings.
         places: topic and partition of each route.
     """
     positions: dict[Place, Mapping[int, int]] = {}
     kept: dict[Place, tuple[Ints, Ints]] = {}
-    values = outcome.findings["value"].drop_null().to_numpy()
+    values = digest_findings.findings["value"].drop_null().to_numpy()
     for route, place in enumerate(places):
         done_ns, lowest = digested.kept_blocks(route)
         kept[place] = (
@@ -55,20 +55,20 @@ def digest_of(digested: Digested, outcome: Told, places: Sequence[Place]) -> Dig
             (np.append(kept[place][1], lowest) if place in kept else lowest),
         )
         positions[place] = digested.highest(values)
-    return Digest(positions, kept)
+    return DigestRecord(positions, kept)
 
 
-def sure_of(subject: Subject, history: History, outcome: Told, digest: Digest) -> pa.Table:
+def sure_of(subject: Subject, history: History, digest_findings: DigestFindings, digest: DigestRecord) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    one = np.ones(outcome.findings.num_rows, np.int64)
+    one = np.ones(digest_findings.findings.num_rows, np.int64)
     narrow, wide = (
         subject.explain(rows, history, history.placements, one, digest).findings["rule"]
-        for rows in (outcome.findings, outcome.widest)
+        for rows in (digest_findings.findings, digest_findings.widest)
     )
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
-    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], outcome.findings["anomaly"].cast(pa.string()))
-    details = pc.if_else(open_, _PARTLY, outcome.findings["detail"].cast(pa.string()))
-    findings = outcome.findings
+    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], digest_findings.findings["anomaly"].cast(pa.string()))
+    details = pc.if_else(open_, _PARTLY, digest_findings.findings["detail"].cast(pa.string()))
+    findings = digest_findings.findings
     for name, column in (("anomaly", names), ("detail", details)):
         index = findings.schema.get_field_index(name)
         findings = findings.set_column(index, findings.schema.field(index), column.dictionary_encode())

@@ -16,7 +16,7 @@ from chaoskit.model.place import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConcernedMessage:
     """The message of each finding. Times are ns since the start of the run.
 
     Attributes:
@@ -66,8 +66,8 @@ class Cases:
     anomaly: Anomaly
     places: Sequence[Place]
     place_of: Ints
-    messages: tuple[Message, ...]
-    other: Message
+    messages: tuple[ConcernedMessage, ...]
+    other: ConcernedMessage
     op: Ints
     other_op: Ints
     also: pa.ListArray | None
@@ -85,7 +85,7 @@ class Cases:
         elif not messages[0].known.all() and anomaly.about is About.MESSAGE:
             # A message of a damaged or strange payload: what is known is when it was seen.
             known = messages[0].known
-            messages[0] = Message(
+            messages[0] = ConcernedMessage(
                 messages[0].value,
                 np.where(known, messages[0].written_ns, at_ns),
                 np.where(known, messages[0].acked_ns, at_ns),
@@ -110,11 +110,11 @@ class Cases:
         return int(self.place_of.size)
 
     @property
-    def message(self) -> Message:
+    def message(self) -> ConcernedMessage:
         """The message that each finding is about."""
         return self.messages[0]
 
-    def stored_ns(self, message: Message) -> Ints:
+    def stored_ns(self, message: ConcernedMessage) -> Ints:
         """Return when each message was stored at the latest: when it was acknowledged, or seen before that. Both of a
         pair were seen."""
         if self.anomaly.about is About.PAIR:
@@ -147,9 +147,9 @@ def places_of(rows: pa.Table) -> tuple[list[Place], Ints]:
     return [(names[code >> 32], int(code & 0xFFFFFFFF)) for code in distinct.tolist()], index
 
 
-def _message(rows: pa.Table, prefix: str) -> Message:
+def _message(rows: pa.Table, prefix: str) -> ConcernedMessage:
     written = rows[f"{prefix}written_ns"]
-    return Message(
+    return ConcernedMessage(
         rows[f"{prefix}value"].fill_null(NONE).to_numpy(),
         written.fill_null(NEVER).to_numpy(),
         pc.coalesce(rows[f"{prefix}acked_ns"], pa.scalar(FOREVER, pa.int64())).to_numpy(),

@@ -6,7 +6,7 @@ import numpy as np
 
 from chaoskit.contract.guarantees.guarantee import FOREVER
 from chaoskit.judge.explaining.cases import Cases
-from chaoskit.judge.explaining.links import Interruption
+from chaoskit.judge.explaining.links import LinkInterruption
 from chaoskit.judge.explaining.record import NONE, Ints, Record
 from chaoskit.model.place import Place
 
@@ -25,7 +25,7 @@ def lacking(record: Record, cases: Cases) -> list[tuple[str, Ints]]:
     return [(name, np.unique(rows[of_it])) for name, of_it in chosen.items()]
 
 
-def back_ns(record: Record, place: Place, client: str, gap: Interruption) -> int:
+def back_ns(record: Record, place: Place, client: str, gap: LinkInterruption) -> int:
     """Return until when a client may have been away because of an interruption of its own: until just before it next
     received something."""
     receipts = record.receipts(place).get(client)

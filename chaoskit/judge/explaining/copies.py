@@ -23,11 +23,11 @@ from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Copies, Elects, Required
 from chaoskit.history.compacting.placements import Standing
-from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
 from chaoskit.judge.explaining.derived import Derived, Story, joined
-from chaoskit.judge.explaining.ends import Fate, at_the_end
+from chaoskit.judge.explaining.ends import SendFate, at_the_end
 from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
-from chaoskit.judge.explaining.links import Site, reigns
+from chaoskit.judge.explaining.links import LinkSite, reigns
 from chaoskit.judge.explaining.looks import AWAY, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
 from chaoskit.model.place import Place
@@ -91,7 +91,7 @@ def derive_copies(record: Record, mechanism: Copies, cases: Cases) -> Derived:
     return derived
 
 
-def _taken(record: Record, cases: Cases, place: Place, rows: Ints) -> Iterator[tuple[Message, Ints]]:
+def _taken(record: Record, cases: Cases, place: Place, rows: Ints) -> Iterator[tuple[ConcernedMessage, Ints]]:
     """Yield the messages of findings that may have been taken, with their rows: of two, the one that is gone."""
     gone = record.gone.get(place, _NOTHING)
     missing = [np.isin(message.value[rows], gone) for message in cases.messages]
@@ -108,7 +108,7 @@ def _tell_by_time(derived: Derived, partition: _Partition, cases: Cases, rows: I
         derived.tell(rows[held], fate.story)
 
 
-def _over(fate: Fate) -> int:
+def _over(fate: SendFate) -> int:
     return max((fault.over_ns for fault in fate.story.faults), default=FOREVER)
 
 
@@ -129,7 +129,7 @@ class _Partition:
             return False
         return self._mechanism.required is not Required.LEADER or any(standing.leader for standing in self._standings)
 
-    def fates(self, acked_ns: Ints, written_ns: Ints) -> Iterator[tuple[Ints, Fate]]:
+    def fates(self, acked_ns: Ints, written_ns: Ints) -> Iterator[tuple[Ints, SendFate]]:
         """Yield which of some messages are gone, and how; `NEVER`: nobody knows when one was written."""
         written_ns = np.minimum(np.where(written_ns == NEVER, acked_ns, written_ns), acked_ns)
         edges, ends = np.array(self._sorted_edges, np.int64), self._proved_ends
@@ -140,7 +140,7 @@ class _Partition:
             if (fate := self._fate(int(acked_ns[rows].max()), int(written_ns[rows].max()))) is not None:
                 yield rows, fate
 
-    def all_fates(self) -> Iterator[Fate]:
+    def all_fates(self) -> Iterator[SendFate]:
         """Yield each way in which messages of the partition may be gone."""
         stories = set()
         for edge_ns in self._sorted_edges:
@@ -165,7 +165,7 @@ class _Partition:
         return np.array(sorted({*ends, *(harm.until_ns for harm in self._harms)}), np.int64)
 
     @cached_property
-    def _sites(self) -> list[Site]:
+    def _sites(self) -> list[LinkSite]:
         return reigns(self._record.placements, self._place, self._record.effects)
 
     def _edges(self) -> Iterator[int]:
@@ -209,7 +209,7 @@ class _Partition:
             return frozenset({_UNKNOWN})
         return running or now.holders
 
-    def _fate(self, acked_ns: int, written_ns: int) -> Fate | None:
+    def _fate(self, acked_ns: int, written_ns: int) -> SendFate | None:
         """Return how messages went that were written and acknowledged then; None if a copy should be there."""
         if (unaware := self._by_former_leader(acked_ns)) is not None:
             return unaware
@@ -228,7 +228,7 @@ class _Partition:
                 return fate
         return None
 
-    def _by_former_leader(self, acked_ns: int) -> Fate | None:
+    def _by_former_leader(self, acked_ns: int) -> SendFate | None:
         """Return how messages went that a leader acknowledged which did not know that it had been replaced."""
         if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
             return None
@@ -237,7 +237,7 @@ class _Partition:
             if replaced_ns <= acked_ns <= former.to_ns:
                 causes = self._causes({former.name}, replaced_ns, acked_ns)
                 words = f"{former.name} did not know that {following.name} had become leader at {_s(replaced_ns)}"
-                return Fate(Story(words, causes), replaced_ns, stale=True) if causes else None
+                return SendFate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
 
     def _events(self, acked_ns: int, written_ns: int) -> list[tuple[int, Harm | None, Standing | None]]:
@@ -255,7 +255,7 @@ class _Partition:
             events += [(at_ns + LOOK_NS, None, None) for at_ns in (acked_ns + lag_ns, *back)]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
 
-    def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> Fate | None:
+    def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> SendFate | None:
         copy = state.copies.get(harm.host)
         if copy is None or copy.gone is not None or max(copy.since_ns, acked_ns) < harm.since_ns:
             return None
@@ -272,7 +272,7 @@ class _Partition:
         words = " and ".join(sorted(taken))
         had = ", ".join(sorted(state.copies))
         story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)
-        return Fate(story, min(fault.start_ns for fault in faults))
+        return SendFate(story, min(fault.start_ns for fault in faults))
 
     def _enough(self, state: _State) -> int | None:
         servers = self._mechanism.hosts
@@ -281,7 +281,7 @@ class _Partition:
         # A majority that does not know: those that have lost it, with those that were away and never had it.
         return max(1, len(servers) // 2 + 1 - (len(servers) - len(state.copies)))
 
-    def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> Fate | None:
+    def _seen(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> SendFate | None:
         fate = None
         again = state.vacant or standing.epoch != state.before.epoch
         if standing.leader and state.leader and (standing.leader != state.leader or again):
@@ -296,7 +296,7 @@ class _Partition:
         state.before = standing
         return fate
 
-    def _led_again(self, state: _State, at_ns: int, acked_ns: int) -> Fate | None:
+    def _led_again(self, state: _State, at_ns: int, acked_ns: int) -> SendFate | None:
         """Return how messages went when a leader that had lost them was back, and nobody had led meanwhile."""
         copy = state.copies.get(state.leader)
         if copy is None or copy.gone is None or at_ns < copy.gone.back_ns or state.before.leader != state.leader:
@@ -330,7 +330,7 @@ class _Partition:
                 if copy.gone is not None and at_ns >= copy.gone.back_ns + max(lag_ns, LOOK_NS):
                     copy.gone, copy.since_ns = None, at_ns
 
-    def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> Fate | None:
+    def _elected(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> SendFate | None:
         """Return how messages went when another host became leader; None if it has them, or must not lead without."""
         leader, elects = standing.leader, self._mechanism.elects
         copy = state.copies.get(leader)
@@ -356,7 +356,7 @@ class _Partition:
             return None
         story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {lack}", causes)
         begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
-        return Fate(story, begun_ns)
+        return SendFate(story, begun_ns)
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became

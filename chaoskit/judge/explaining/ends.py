@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.judge.explaining.cases import Message
+from chaoskit.judge.explaining.cases import ConcernedMessage
 from chaoskit.judge.explaining.derived import Story
-from chaoskit.judge.explaining.record import CLOCKS_NS, NONE, Digest, Flags, Ints, Record
+from chaoskit.judge.explaining.record import CLOCKS_NS, NONE, DigestRecord, Flags, Ints, Record
 from chaoskit.model.place import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class SendFate:
     """How messages went, and when that began.
 
     Attributes:
@@ -27,7 +27,7 @@ class Fate:
     stale: bool = False
 
 
-def at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate: Fate) -> Flags:
+def at_the_end(record: Record, place: Place, message: ConcernedMessage, rows: Ints, fate: SendFate) -> Flags:
     """Return which messages had no later one in the log before the loss that is still there."""
     if record.digest is not None:
         return _at_the_end_of_blocks(record.digest, place, message.value[rows], fate)
@@ -48,7 +48,7 @@ def at_the_end(record: Record, place: Place, message: Message, rows: Ints, fate:
     return ends
 
 
-def _at_the_end_of_blocks(digest: Digest, place: Place, values: Ints, fate: Fate) -> Flags:
+def _at_the_end_of_blocks(digest: DigestRecord, place: Place, values: Ints, fate: SendFate) -> Flags:
     """Return the same of messages of which blocks are known: one of the same block is no later one."""
     done_ns, lowest = digest.kept.get(place, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
     last = int(lowest[done_ns < fate.begun_ns - CLOCKS_NS].max(initial=NONE))

@@ -14,7 +14,7 @@ from chaoskit.contract.workloads.workload import CONSUMER
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
-from chaoskit.judge.explaining.links import Interruption, Links
+from chaoskit.judge.explaining.links import LinkInterruption, Links
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
@@ -249,7 +249,7 @@ def _absences(
     return away
 
 
-def _overlapping(gap: Interruption, others: list[Interruption]) -> Interruption | None:
+def _overlapping(gap: LinkInterruption, others: list[LinkInterruption]) -> LinkInterruption | None:
     return next((one for one in others if one.start_ns <= gap.until_ns and gap.start_ns <= one.until_ns), None)
 
 

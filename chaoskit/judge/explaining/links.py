@@ -26,7 +26,7 @@ _CLIENTS = (Party.PRODUCER, Party.CONSUMER)
 
 
 @dataclass(frozen=True, slots=True)
-class Interruption:
+class LinkInterruption:
     """A time in which a way was interrupted, ns since the start of the run.
 
     Attributes:
@@ -52,7 +52,7 @@ class Interruption:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LinkSite:
     """Somebody on a way, and since when until when.
 
     Attributes:
@@ -67,7 +67,7 @@ class Site:
     to_ns: int = FOREVER
 
 
-def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> list[Site]:
+def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> list[LinkSite]:
     """Return who may have led a partition, and when: from the look before it was first seen to the one at which another
     one was; one that was cut off, or silent, goes on until it hears from the others."""
     led = [standing for standing in placements.standings(place) if standing.leader]
@@ -76,7 +76,7 @@ def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> l
     for index, standing in enumerate(changes):
         from_ns = standing.at_ns - LOOK_NS if index else NEVER
         to_ns = changes[index + 1].at_ns if index + 1 < len(changes) else FOREVER
-        sites.append(Site(standing.leader, standing.leader, from_ns, _aware_ns(standing.leader, to_ns, effects)))
+        sites.append(LinkSite(standing.leader, standing.leader, from_ns, _aware_ns(standing.leader, to_ns, effects)))
     return sites
 
 
@@ -105,10 +105,10 @@ class Links:
 
     def interruptions(  # noqa: PLR0917 - what a way is
         self, path: Sequence[Party], place: Place, producer: str, consumer: str, by: Act, patience_ns: int = 0
-    ) -> list[Interruption]:
+    ) -> list[LinkInterruption]:
         """Return the interruptions of a way, except those of single messages, in order of time."""
         sites = [self._sites(party, place, producer, consumer) for party in path]
-        gaps: list[Interruption] = []
+        gaps: list[LinkInterruption] = []
         for effect in self._record.effects:
             if effect.messages is not None or not effect.acts & by or is_brief(effect, by, patience_ns):
                 continue
@@ -120,24 +120,24 @@ class Links:
                 gaps += [_clipped(effect, (site,), late) for some in sites for site in some if _hits(effect, site)]
         return sorted((gap for gap in gaps if gap.start_ns <= gap.until_ns), key=lambda gap: gap.start_ns)
 
-    def on_messages(self, path: Sequence[Party], place: Place, client: str) -> Iterator[tuple[Effect, Site]]:
+    def on_messages(self, path: Sequence[Party], place: Place, client: str) -> Iterator[tuple[Effect, LinkSite]]:
         """Yield the faults that did something to single messages of a client at a host on a way."""
         hosts = [site for party in path if party not in _CLIENTS for site in self._sites(party, place, "", "")]
         for effect in self._record.effects:
             if effect.messages is not None and effect.acts & Act.MESSAGES and effect.messages.of(client):
                 yield from ((effect, site) for site in hosts if site.host in effect.targets)
 
-    def _sites(self, party: Party, place: Place, producer: str, consumer: str) -> list[Site]:
+    def _sites(self, party: Party, place: Place, producer: str, consumer: str) -> list[LinkSite]:
         record = self._record
         if party in _CLIENTS:
             name = producer if party is Party.PRODUCER else consumer
-            return [Site(name, record.seat(name))] if name else []
+            return [LinkSite(name, record.seat(name))] if name else []
         if party is Party.LEADER:
             return reigns(record.placements, place, record.effects)
         if party is Party.HOLDERS:
             names = {name for standing in record.placements.standings(place) for name in standing.holders}
-            return [Site(name, name) for name in sorted(names)]
-        return [Site(name, name) for name in record.hosts]
+            return [LinkSite(name, name) for name in sorted(names)]
+        return [LinkSite(name, name) for name in record.hosts]
 
     def _crosses(self, effect: Effect, one: str, other: str) -> bool:
         """Return whether a fault concerns the link between two places; an empty name is outside of the lab."""
@@ -156,7 +156,7 @@ class Links:
         return "hosts" in peers or names_role(effect)
 
 
-def _hits(effect: Effect, site: Site) -> bool:
+def _hits(effect: Effect, site: LinkSite) -> bool:
     return site.host in effect.targets if effect.on_hosts else site.name in effect.targets
 
 
@@ -172,11 +172,11 @@ def is_brief(effect: Effect, by: Act, patience_ns: int = 0) -> bool:
     return effect.acts & by == Act.DELAYS and effect.late_ns < (patience_ns or NOTICED_NS)
 
 
-def _clipped(effect: Effect, sites: Sequence[Site], late: bool) -> Interruption:
+def _clipped(effect: Effect, sites: Sequence[LinkSite], late: bool) -> LinkInterruption:
     """Return the interruption by a fault while all of some sites were on the way."""
     names = " and ".join(site.name or "the clients" for site in sites)
     interrupted = f"the way between {names} was interrupted" if len(sites) > 1 else f"{names} was hit"
-    return Interruption(
+    return LinkInterruption(
         max([effect.start_ns - CLOCKS_NS, *(site.from_ns for site in sites)]),
         min([effect.over_ns, *(site.to_ns for site in sites)]),
         effect,

@@ -38,7 +38,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Sends:
+class RecordedSends:
     """The sends of a partition's messages, in order of value.
 
     Attributes:
@@ -75,7 +75,7 @@ class Receipts:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class DigestRecord:
     """What is known of messages that were not recorded one by one.
 
     Attributes:
@@ -114,19 +114,19 @@ class Record:
         hosts: Sequence[str] = (),
         seats: Sequence[str] = (),
         *,
-        digest: Digest | None = None,
+        digest: DigestRecord | None = None,
     ) -> None:
         self.declared = declared
         over_ns = FOREVER if history is None else last_ns(history)
         done = (effect for effect in effects if effect.start_ns - CLOCKS_NS <= over_ns)
-        self.effects = sorted(done, key=lambda effect: effect.start_ns)
+        self.effects: list[Effect] = sorted(done, key=lambda effect: effect.start_ns)
         self.placements = placements
         self.history = history
         self.digest = digest
-        self.hosts = tuple(hosts)
+        self.hosts: tuple[str, ...] = tuple(hosts)
         self.gone: dict[Place, Ints] = {}
         self._seats = tuple(seats)
-        self._sends: dict[Place, Sends] = {}
+        self._sends: dict[Place, RecordedSends] = {}
         self._receipts: dict[Place, Mapping[str, Receipts]] = {}
 
     def seat(self, client: str) -> str:
@@ -146,7 +146,7 @@ class Record:
             else [(partition.topic, partition.partition) for partition in self.history.partitions]
         )
 
-    def sends(self, place: Place) -> Sends | None:
+    def sends(self, place: Place) -> RecordedSends | None:
         """Return the sends of a partition; None if they were not recorded one by one."""
         if self.history is None:
             return None
@@ -220,7 +220,7 @@ def last_ns(history: History) -> int:
     return max(int(part.max(initial=0)) for part in times)
 
 
-def _sends(history: History, place: Place) -> Sends:
+def _sends(history: History, place: Place) -> RecordedSends:
     messages, operations = history.messages(*place), history.operations
     sent = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "sent"))
     op, value = sent["op"].to_numpy(), sent["value"].to_numpy()
@@ -232,13 +232,13 @@ def _sends(history: History, place: Place) -> Sends:
     position = sent["position"].fill_null(NONE).to_numpy()[order]
     distinct, first = np.unique(value, return_index=True)
     if not distinct.size:
-        return Sends(distinct, distinct, distinct, distinct.astype(np.bool_), distinct, distinct)
+        return RecordedSends(distinct, distinct, distinct, distinct.astype(np.bool_), distinct, distinct)
     # Of a message that was sent several times, the times of all its sends count.
     ended = np.maximum.reduceat(np.where(acked, end_ns, NEVER), first)
     any_acked = np.logical_or.reduceat(acked, first)
     ended = np.where(any_acked, ended, np.maximum.reduceat(end_ns, first))
     begun, position = np.minimum.reduceat(start_ns, first), np.maximum.reduceat(position, first)
-    return Sends(distinct, begun, ended, any_acked, position, op[first])
+    return RecordedSends(distinct, begun, ended, any_acked, position, op[first])
 
 
 def _receipts(

@@ -18,11 +18,11 @@ from chaoskit.contract.guarantees.act import Messages
 from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Party, Retry, Session, Way
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER
-from chaoskit.judge.explaining.cases import Cases, Message
+from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.crashes import process_of
 from chaoskit.judge.explaining.derived import Derived, Story, joined
-from chaoskit.judge.explaining.links import Interruption, Links
+from chaoskit.judge.explaining.links import LinkInterruption, Links
 from chaoskit.judge.explaining.record import CLOCKS_NS, NEVER, NONE, Flags, Ints, Record
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
@@ -142,7 +142,7 @@ def derive_session(record: Record, mechanism: Session, cases: Cases) -> Derived:
     return derived
 
 
-def _ends(record: Record, links: Links, mechanism: Session, place: Place, client: str) -> Iterator[Interruption]:
+def _ends(record: Record, links: Links, mechanism: Session, place: Place, client: str) -> Iterator[LinkInterruption]:
     """Yield what may have ended the session of a client, or of any of them."""
     producers, consumers = [client], [client]
     if mechanism.group:
@@ -162,13 +162,13 @@ def _ends(record: Record, links: Links, mechanism: Session, place: Place, client
         yield from _messages_of(links, mechanism, place, name)
 
 
-def _messages_of(links: Links, mechanism: Session, place: Place, client: str) -> Iterator[Interruption]:
+def _messages_of(links: Links, mechanism: Session, place: Place, client: str) -> Iterator[LinkInterruption]:
     """Yield what was done to single messages of a client."""
     for effect, site in links.on_messages(mechanism.path, place, client):
         asked = effect.messages
         if asked is not None and (asked.loses or asked.fails or asked.doubles or _late(asked, mechanism.patience_ns)):
             words = _words_of(effect, asked, client, site.name)
-            yield Interruption(effect.start_ns - CLOCKS_NS, effect.over_ns, effect, words)
+            yield LinkInterruption(effect.start_ns - CLOCKS_NS, effect.over_ns, effect, words)
 
 
 def _clients(record: Record, mechanism: Session, cases: Cases) -> list[str]:
@@ -185,7 +185,7 @@ def _clients(record: Record, mechanism: Session, cases: Cases) -> list[str]:
     return [names[op] for op in cases.op.tolist()]
 
 
-def _trips(record: Record, cases: Cases, message: Message, *, consumed: bool) -> Iterator[_Trip]:
+def _trips(record: Record, cases: Cases, message: ConcernedMessage, *, consumed: bool) -> Iterator[_Trip]:
     """Yield findings by partition, producer and, if a consumer is on the way, each consumer that lacks the message."""
     producers = message.value >> PRODUCER_SHIFT
     pairs = lacking(record, cases) if consumed else [("", np.arange(cases.size))]
@@ -232,7 +232,7 @@ def _explained_losses(record: Record, links: Links, way: Way, trip: _Trip) -> It
             yield trip.rows[new], Story(_words_of(effect, asked, trip.producer, site.name), (effect,))
 
 
-def _of_trip(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[Interruption]:
+def _of_trip(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[LinkInterruption]:
     """Yield the interruptions of a way, in order of time for each of the clients that count."""
     pairs = [(trip.producer, trip.consumer)]
     if way.anyone:
@@ -287,12 +287,12 @@ def _of_messages(effect: Effect, asked: Messages, trip: _Trip) -> Flags:
     return chosen
 
 
-def _overlaps(trip: _Trip, gap: Interruption) -> Flags:
+def _overlaps(trip: _Trip, gap: LinkInterruption) -> Flags:
     held: Flags = (trip.start_ns <= gap.until_ns) & (trip.end_ns >= gap.start_ns)
     return held
 
 
-def _long(gap: Interruption, longer_ns: int) -> bool:
+def _long(gap: LinkInterruption, longer_ns: int) -> bool:
     return not longer_ns or gap.until_ns == FOREVER or gap.until_ns - gap.start_ns - CLOCKS_NS >= longer_ns
 
 
@@ -304,7 +304,7 @@ class _Passed:
         self._start_ns = start_ns[order]
         self._arrived_ns = arrived_ns[order]
 
-    def held(self, trip: _Trip, gap: Interruption) -> Flags:
+    def held(self, trip: _Trip, gap: LinkInterruption) -> Flags:
         """Return which messages may have been on the way when it was interrupted, or before it was mended: no later one
         had arrived before the interruption, and no earlier one of after it."""
         held = _overlaps(trip, gap)
@@ -338,7 +338,7 @@ def _passed(record: Record, trip: _Trip) -> _Passed | None:
     return _Passed(sends.start_ns[kept], sends.end_ns[kept])
 
 
-def _caught_up_ns(record: Record, trip: _Trip, gap: Interruption) -> int:
+def _caught_up_ns(record: Record, trip: _Trip, gap: LinkInterruption) -> int:
     """Return until when the consumer still received what had been sent before a way was mended."""
     sends, receipts = record.sends(trip.place), record.receipts(trip.place).get(trip.consumer)
     if sends is None or receipts is None or gap.until_ns == FOREVER:
@@ -348,7 +348,7 @@ def _caught_up_ns(record: Record, trip: _Trip, gap: Interruption) -> int:
     return int(receipts.at_ns[old].max(initial=gap.until_ns))
 
 
-def _story(gap: Interruption) -> Story:
+def _story(gap: LinkInterruption) -> Story:
     return Story(gap.words, (gap.effect,))
 
 

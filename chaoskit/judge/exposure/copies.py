@@ -20,7 +20,7 @@ from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.format.origin import read_origin, read_run_id
 from chaoskit.history.reading.reader import History, read_observations
-from chaoskit.judge.exposure.loss_window import ELSEWHERE, UNKNOWN, Copies
+from chaoskit.judge.exposure.loss_window import ELSEWHERE, UNKNOWN, StableCopies
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.model.observations.queue import ACKED, REJECTED, Settlements
 from chaoskit.model.operation import AUDITOR
@@ -28,7 +28,7 @@ from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 
-class Acknowledged(NamedTuple):
+class AcknowledgedMessages(NamedTuple):
     """Messages of one partition. Times are ns since the start of the run.
 
     Attributes:
@@ -57,7 +57,7 @@ def is_recorded(folder: Path) -> bool:
     return (folder / store.RECORDINGS).is_dir()
 
 
-def read_copies(folder: Path, subject: Subject) -> tuple[Copies, dict[str, Stored]]:
+def read_copies(folder: Path, subject: Subject) -> tuple[StableCopies, dict[str, Stored]]:
     """Return where the acknowledged messages of a run were, in the order of their acknowledgements, and what is on each
     host's disk. Hosts that never wrote a message, though others did, are left out; so are topics that keep nothing.
 
@@ -83,7 +83,7 @@ def read_copies(folder: Path, subject: Subject) -> tuple[Copies, dict[str, Store
     storing = [number for number, disk in enumerate(disks.values()) if len(disk.values)] or list(range(len(disks)))
     hosts, numbers = [list(disks)[number] for number in storing], np.full(len(disks) + 1, ELSEWHERE)
     numbers[storing], numbers[-1] = range(len(storing)), UNKNOWN
-    return Copies(hosts, acked_ns, gone_ns, stable[storing], written[storing], numbers[leader], values), disks
+    return StableCopies(hosts, acked_ns, gone_ns, stable[storing], written[storing], numbers[leader], values), disks
 
 
 def recorded(folder: Path, subject: Subject) -> tuple[Plan, RecordedDisks, dict[str, Path]]:
@@ -102,7 +102,7 @@ def recorded(folder: Path, subject: Subject) -> tuple[Plan, RecordedDisks, dict[
     return plan, plan.provider, recordings
 
 
-def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Acknowledged]:
+def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, AcknowledgedMessages]:
     """Return the messages of the load that were acknowledged, by partition.
 
     Args:
@@ -129,7 +129,9 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
         elif partition.topic in passed:
             received = messages.filter(pc.equal(direction, "received"))
             gone_ns = _last_ns(values, received["value"].to_numpy(), received["received_ns"].to_numpy())
-        by_place[partition.topic, partition.partition] = Acknowledged(values, begun_ns[op], ended_ns[op], gone_ns)
+        by_place[partition.topic, partition.partition] = AcknowledgedMessages(
+            values, begun_ns[op], ended_ns[op], gone_ns
+        )
     return by_place
 
 

@@ -27,7 +27,7 @@ MAJORITY_HOSTS_MAX = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class StableCopies:
     """Where the acknowledged messages of a run were, and when. All times are ns since the start of the run.
 
     Attributes:
@@ -51,7 +51,7 @@ class Copies:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class LossSeries:
     """A number that changes.
 
     Attributes:
@@ -63,7 +63,7 @@ class Series:
     count: Ints
 
     @classmethod
-    def of(cls, start_ns: Ints, end_ns: Ints) -> Series:
+    def of(cls, start_ns: Ints, end_ns: Ints) -> LossSeries:
         """Return how many intervals [start, end) are open at each time."""
         open_ = end_ns > start_ns
         times = np.concatenate([start_ns[open_], end_ns[open_]])
@@ -75,12 +75,12 @@ class Series:
         """Return the number at each of some times."""
         return np.concatenate([[0], self.count])[np.searchsorted(self.at_ns, times_ns, side="right")]
 
-    def within(self, begin_ns: int, end_ns: int) -> Series:
+    def within(self, begin_ns: int, end_ns: int) -> LossSeries:
         """Return the part between two times."""
         first = int(np.searchsorted(self.at_ns, begin_ns, side="right"))
         end = max(first, int(np.searchsorted(self.at_ns, end_ns)))
         before = self.count[first - 1] if first else 0
-        return Series(
+        return LossSeries(
             np.concatenate([[begin_ns], self.at_ns[first:end]]), np.concatenate([[before], self.count[first:end]])
         )
 
@@ -108,11 +108,11 @@ class LossWindow:
         doubt: messages that a surviving host may have, since it wrote them later.
     """
 
-    lost: Series
-    doubt: Series
+    lost: LossSeries
+    doubt: LossSeries
 
 
-def loss_windows(copies: Copies, racks: Mapping[str, Sequence[str]]) -> dict[str, LossWindow]:
+def loss_windows(copies: StableCopies, racks: Mapping[str, Sequence[str]]) -> dict[str, LossWindow]:
     """Return the loss windows of a cut of all hosts, of the leader, of any majority, of each rack, and of each host.
 
     Args:
@@ -130,35 +130,35 @@ def loss_windows(copies: Copies, racks: Mapping[str, Sequence[str]]) -> dict[str
     return windows | {name: cut(copies, [host]) for host, name in enumerate(copies.hosts)}
 
 
-def cut(copies: Copies, hosts: Sequence[int]) -> LossWindow:
+def cut(copies: StableCopies, hosts: Sequence[int]) -> LossWindow:
     """Return the loss window of a cut of some hosts, given by number."""
     concerned = np.zeros(copies.stable_ns.shape, bool)
     concerned[list(hosts)] = True
     return _window(copies, concerned)
 
 
-def _cut_of_leader(copies: Copies) -> LossWindow:
+def _cut_of_leader(copies: StableCopies) -> LossWindow:
     """Return the window of a cut of the host that leads the message's partition."""
     return _window(copies, np.arange(len(copies.hosts))[:, None] == copies.leader)
 
 
-def _window(copies: Copies, cut: npt.NDArray[np.bool_]) -> LossWindow:
+def _window(copies: StableCopies, cut: npt.NDArray[np.bool_]) -> LossWindow:
     """Return the window of a cut; `cut` says, by host and message, whether it concerns it."""
     returns_ns = np.where(cut, copies.stable_ns, NEVER).min(axis=0)
     until_ns = np.minimum(returns_ns, copies.gone_ns)
     survives_ns = np.where(cut, NEVER, copies.written_ns).min(axis=0)
     certain = survives_ns == NEVER
     return LossWindow(
-        Series.of(copies.acked_ns[certain], until_ns[certain]),
-        Series.of(copies.acked_ns[~certain], np.minimum(until_ns, survives_ns)[~certain]),
+        LossSeries.of(copies.acked_ns[certain], until_ns[certain]),
+        LossSeries.of(copies.acked_ns[~certain], np.minimum(until_ns, survives_ns)[~certain]),
     )
 
 
 def _worse(one: LossWindow, other: LossWindow) -> LossWindow:
     """Return, for each instant, the most that either of them loses."""
 
-    def most(first: Series, second: Series) -> Series:
+    def most(first: LossSeries, second: LossSeries) -> LossSeries:
         at_ns = np.union1d(first.at_ns, second.at_ns)
-        return Series(at_ns, np.maximum(first.at(at_ns), second.at(at_ns)))
+        return LossSeries(at_ns, np.maximum(first.at(at_ns), second.at(at_ns)))
 
     return LossWindow(most(one.lost, other.lost), most(one.doubt, other.doubt))

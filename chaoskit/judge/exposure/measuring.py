@@ -20,7 +20,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.hosts.recorded_disk import NEVER, Stored
 from chaoskit.contract.workloads.traits import Transactions
 from chaoskit.judge.exposure.copies import is_recorded, read_copies
-from chaoskit.judge.exposure.loss_window import MAJORITY_HOSTS_MAX, UNKNOWN, Copies, LossWindow, loss_windows
+from chaoskit.judge.exposure.loss_window import MAJORITY_HOSTS_MAX, UNKNOWN, LossWindow, StableCopies, loss_windows
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.timing.timing import load_of
 
@@ -38,7 +38,7 @@ class Exposure:
         doubts: what could not be seen, as sentences.
     """
 
-    copies: Copies
+    copies: StableCopies
     windows: Mapping[str, LossWindow]
     begin_ns: int
     end_ns: int
@@ -134,7 +134,7 @@ def _doubts_of(disks: Mapping[str, Stored]) -> Iterator[str]:
         yield f"somebody synced all file systems of this machine, {len(syncs):,} times; no setting did that"
 
 
-def _doubts_about(copies: Copies) -> Iterator[str]:
+def _doubts_about(copies: StableCopies) -> Iterator[str]:
     counts = (copies.written_ns != NEVER).sum(axis=0)
     if nowhere := int((counts == 0).sum()):
         yield (

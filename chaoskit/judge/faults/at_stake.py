@@ -18,7 +18,7 @@ from chaoskit.contract.hosts.recorded_disk import NEVER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.effects import effects
-from chaoskit.judge.exposure.copies import Acknowledged, acknowledged
+from chaoskit.judge.exposure.copies import AcknowledgedMessages, acknowledged
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.model.place import Place
 
@@ -65,17 +65,17 @@ def nothing_at_stake(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def _held(messages: Acknowledged, passing: bool) -> Acknowledged:
+def _held(messages: AcknowledgedMessages, passing: bool) -> AcknowledgedMessages:
     """Return the messages that were there for a while. Those that nobody keeps may be acknowledged only once they have
     arrived: of these, the time since they were sent counts."""
     if passing:
         messages = messages._replace(acked_ns=messages.sent_ns)
     lasting = messages.gone_ns > messages.acked_ns
-    return messages if lasting.all() else Acknowledged(*(column[lasting] for column in messages))
+    return messages if lasting.all() else AcknowledgedMessages(*(column[lasting] for column in messages))
 
 
 def _taken(
-    effect: Effect, held: Mapping[Place, Acknowledged], placements: Placements, hosts: frozenset[str]
+    effect: Effect, held: Mapping[Place, AcknowledgedMessages], placements: Placements, hosts: frozenset[str]
 ) -> Iterator[int]:
     """Yield how many messages of each partition a fault could have taken."""
     targets = frozenset(effect.targets)
@@ -92,7 +92,7 @@ def _taken(
             yield int(((messages.acked_ns <= until_ns) & (messages.gone_ns > effect.start_ns)).sum())
 
 
-def _fewest(messages: Acknowledged, start_ns: int, end_ns: int) -> int:
+def _fewest(messages: AcknowledgedMessages, start_ns: int, end_ns: int) -> int:
     """Return the smallest number of messages that were there at one time of an interval."""
     come, gone = _within(messages.acked_ns, start_ns, end_ns), _within(messages.gone_ns, start_ns, end_ns)
     present = int(((messages.acked_ns <= start_ns) & (messages.gone_ns > start_ns)).sum())

@@ -18,7 +18,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.faults.consequence import hits_clients
 from chaoskit.judge.faults.readers import Readers
-from chaoskit.judge.timing.counting import Operations, is_word
+from chaoskit.judge.timing.counting import OperationColumns, is_word
 
 _COLUMNS = ["op", "f", "client", "process", "start_ns", "end_ns", "outcome"]
 _OF_RETRIES = ("duplicate", "reordered", "dropped-as-duplicate")
@@ -43,7 +43,7 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
     if not faults:
         return {}
     table = history.operations.select(_COLUMNS)
-    operations = Operations.of(table)
+    operations = OperationColumns.of(table)
     end_ns = np.where(operations.end_ns < 0, FOREVER, operations.end_ns)
     opened = _transactions(table, operations, end_ns) if declared.get(Transactions) else None
     owners_known = declared.get(Group) is not None and any(reader.owners for reader in readers)
@@ -91,7 +91,7 @@ def _under(fault: Fault, begin_ns: Ints, end_ns: Ints) -> Flags:
     return flags
 
 
-def _of(client: Ints, operations: Operations, names: frozenset[str] | None) -> Flags:
+def _of(client: Ints, operations: OperationColumns, names: frozenset[str] | None) -> Flags:
     """Return which rows are those of some clients; None: of any."""
     if names is None:
         return np.ones(client.size, np.bool_)
@@ -99,7 +99,7 @@ def _of(client: Ints, operations: Operations, names: frozenset[str] | None) -> F
     return np.isin(client, numbers)
 
 
-def _transactions(table: Any, operations: Operations, end_ns: Ints) -> tuple[Ints, Ints, Ints]:
+def _transactions(table: Any, operations: OperationColumns, end_ns: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the client of each transaction, when it was begun, and when it had ended; one that a crash left open was
     open until the end."""
     begin, end = (np.flatnonzero(is_word(table["f"], f)) for f in ("begin", "end"))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.reading.reader import History, Partition, each_observations
+from chaoskit.history.reading.reader import History, StoredPartition, each_observations
 from chaoskit.judge.faults.consequence import Change, Changed
 from chaoskit.judge.timing.counting import is_word
 from chaoskit.model.observations import feed, queue
@@ -103,7 +103,7 @@ def readers_of(history: History, end_ns: int) -> list[Readers]:
     return [_readers(place, acts, known, end_ns) for place, acts in acts_by_place.items() if acts]
 
 
-def _acts(partition: Partition) -> Iterator[_Act]:
+def _acts(partition: StoredPartition) -> Iterator[_Act]:
     for rows in each_observations(partition, ["op", "kind", "name"]):
         chosen = rows.filter(pa.array(np.logical_or.reduce([is_word(rows["kind"], kind) for kind in _KINDS])))
         for row in chosen.to_pylist():

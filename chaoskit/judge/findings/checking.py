@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from chaoskit.base.errors import BadInput
 from chaoskit.base.memory import keep_freed_memory
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
+from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part, PartitionSetting, Settling, Spanning
 from chaoskit.contract.installed import checkers
 from chaoskit.history.compacting.drivers import apart_ns
 from chaoskit.history.reading.reader import History, read_messages, read_observations
@@ -54,7 +54,7 @@ Sent = Callable[[Settling, pa.Array], list[pa.Table]]
 
 def settings(
     history: History, bound_ns: int, load: Load | None = None, imposed: Imposed = MappingProxyType({})
-) -> list[Setting]:
+) -> list[PartitionSetting]:
     """Return the context of each partition of a history, in the history's order.
 
     Args:
@@ -68,7 +68,7 @@ def settings(
     known = proved(history)
     clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)
     return [
-        Setting(
+        PartitionSetting(
             partition.topic,
             partition.partition,
             model_of(history, partition.topic),
@@ -181,7 +181,7 @@ def names_of(checker: Checker) -> list[str]:
     return [anomaly.name for anomaly in checker.anomalies]
 
 
-def concluding(operations: pa.Table, known: Sequence[Setting]) -> pa.Table:
+def concluding(operations: pa.Table, known: Sequence[PartitionSetting]) -> pa.Table:
     """Return operations as checks that span partitions need them, given the settings of all partitions."""
     proved_ones, error_ns = (known[0].proved, known[0].apart_ns) if known else ((), 0)
     return _widened(committed(operations, proved_ones), error_ns)

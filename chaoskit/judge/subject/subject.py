@@ -29,7 +29,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.explaining.effects import effects, exits
-from chaoskit.judge.explaining.record import Digest, Record
+from chaoskit.judge.explaining.record import DigestRecord, Record
 from chaoskit.judge.subject.in_effect import in_effect, read_reported
 from chaoskit.judge.subject.lateness import late_starts
 from chaoskit.judge.timing.recovery import read_recovery
@@ -116,7 +116,7 @@ class Subject:
         history: History,
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
-        digest: Digest | None = None,
+        digest: DigestRecord | None = None,
         *,
         faults: Sequence[Fault] | None = None,
     ) -> Explained:
@@ -158,7 +158,7 @@ class Subject:
 
 
 @with_config(ConfigDict(extra="allow"))
-class Declared(TypedDict, total=False):
+class DeclaredSettings(TypedDict, total=False):
     """What every scenario.yaml holds, of whatever version."""
 
     name: str

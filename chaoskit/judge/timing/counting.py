@@ -48,7 +48,7 @@ UNAVAILABLE_MIN_NS = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Operations:
+class OperationColumns:
     """Columns of operations, at least those that the rows of some partitions refer to, sorted by `op`.
 
     `end_ns` is -1 if one never completed. `client` numbers the clients; all incarnations of one have its number.
@@ -67,7 +67,7 @@ class Operations:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
+    def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> OperationColumns:
         """Return the columns of a table of operations; `numbers` has those of known clients, and new ones are added."""
         numbers = {} if numbers is None else numbers
         client = _clients(table["client"], numbers)
@@ -86,7 +86,7 @@ class Operations:
         )
 
     @classmethod
-    def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
+    def joined(cls, tables: Iterable[pa.Table], size: int) -> OperationColumns:
         """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
         kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32, np.int8)
         columns = tuple(np.zeros(size, kind) for kind in kinds)
@@ -108,7 +108,7 @@ class Operations:
 
 
 @dataclass(frozen=True, slots=True)
-class Sends:
+class CountedSends:
     """The sends of the load to one partition.
 
     Attributes:
@@ -128,7 +128,7 @@ class Sends:
     until_ns: int
 
     @classmethod
-    def of(cls, messages: pa.Table, operations: Operations, timing: Timing, model: DataModel) -> Sends:
+    def of(cls, messages: pa.Table, operations: OperationColumns, timing: Timing, model: DataModel) -> CountedSends:
         """Return the sends among the messages of a partition."""
         load = timing.load
         chosen = np.flatnonzero(is_word(messages["direction"], "sent"))
@@ -163,14 +163,14 @@ class Sends:
         return np.bincount(load.bins(times_ns[first_of_each(self.value, self.start_ns)])).astype(np.int64)
 
 
-def received_rows(messages: pa.Table, operations: Operations) -> Ints:
+def received_rows(messages: pa.Table, operations: OperationColumns) -> Ints:
     """Return the rows of the messages that clients other than the auditor received."""
     rows = np.flatnonzero(is_word(messages["direction"], "received"))
     return rows[~operations.audits[operations.rows(messages["op"].to_numpy()[rows])]]
 
 
 def delivered_rows(
-    tables: tuple[pa.Table, pa.Table], operations: Operations, rows: Ints, load_start_ns: int, model: DataModel
+    tables: tuple[pa.Table, pa.Table], operations: OperationColumns, rows: Ints, load_start_ns: int, model: DataModel
 ) -> tuple[Ints, Ints]:
     """Return those of some received rows that are deliveries, each message of the load, the first time a reader had it;
     and the reader's number, -1 for one that is no group.
@@ -193,7 +193,7 @@ def delivered_rows(
     return rows[first], np.where(reader[first] < readers.size, -1, reader[first])
 
 
-def grouped(observations: pa.Table, operations: Operations, model: DataModel) -> tuple[Ints, list[str]]:
+def grouped(observations: pa.Table, operations: OperationColumns, model: DataModel) -> tuple[Ints, list[str]]:
     """Return the number of the reader that each client belongs to, its own or that of its group, and the names of
     groups, whose numbers follow those of the clients. Of a topic that keeps nothing each client is a reader, unless it
     shares its subscription."""

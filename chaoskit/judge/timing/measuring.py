@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from chaoskit.base.latency import Ints, buckets
 from chaoskit.base.waits import Wait, Waits, are_in
 from chaoskit.contract.workloads.datamodel import DataModel
-from chaoskit.history.reading.reader import Partition
+from chaoskit.history.reading.reader import StoredPartition
 from chaoskit.judge.timing.counting import (
     WAITS,
-    Operations,
-    Sends,
+    CountedSends,
+    OperationColumns,
     delivered_rows,
     is_word,
     received_rows,
@@ -39,16 +39,16 @@ _LASTING = ("load", "fault", "window")
 
 def operations_counted(table: pa.Table) -> pa.Table:
     """Return COUNTS of some operations."""
-    sends = table.filter(pa.array(Operations.of(table).sends))
+    sends = table.filter(pa.array(OperationColumns.of(table).sends))
     outcome = pc.index_in(sends["outcome"].cast(pa.string()), pa.array(OUTCOMES)).to_numpy()
     return counted("outcome", np.zeros(outcome.size, np.int64), outcome.astype(np.int64))
 
 
 def partition_measured(
-    partition: Partition,
+    partition: StoredPartition,
     model: DataModel,
     tables: tuple[pa.Table, pa.Table],
-    operations: Operations,
+    operations: OperationColumns,
     timing: Timing,
 ) -> tuple[pa.Table, pa.Table]:
     """Return COUNTS and WAITS of a partition.
@@ -61,7 +61,7 @@ def partition_measured(
         timing: when the sends of the run were due.
     """
     messages, _ = tables
-    sends = Sends.of(messages, operations, timing, model)
+    sends = CountedSends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
     first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
     sizes = single("received", rows.size), *_of_sends(messages, operations)
@@ -75,7 +75,7 @@ def partition_measured(
     return counts, pa.Table.from_pylist([{**place, **row} for row in times], WAITS)
 
 
-def _of_sends(messages: pa.Table, operations: Operations) -> Iterator[pa.Table]:
+def _of_sends(messages: pa.Table, operations: OperationColumns) -> Iterator[pa.Table]:
     """Yield COUNTS of the messages that were sent by operations which are whole transactions, and of all of sends."""
     row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
     whole = operations.whole[row]
@@ -84,7 +84,7 @@ def _of_sends(messages: pa.Table, operations: Operations) -> Iterator[pa.Table]:
     yield single("stored", np.count_nonzero(operations.sends[row] | (whole >= 0)))
 
 
-def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+def _sent(sends: CountedSends, timing: Timing) -> Iterator[pa.Table]:
     load, acked = timing.load, sends.acked
     took = buckets(sends.done_ns - sends.due_ns)
     phase = timing.phases(sends.due_ns, sends.done_ns)
@@ -102,7 +102,9 @@ def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
         yield counted(series, bins, _zeros(bins), made[bins])
 
 
-def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+def _delivered(
+    messages: pa.Table, deliveries: tuple[Ints, Ints], sends: CountedSends, timing: Timing
+) -> Iterator[pa.Table]:
     first, reader = deliveries
     due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
     travelled = buckets(received_ns - due_ns)
@@ -123,7 +125,7 @@ def _late(tables: tuple[pa.Table, pa.Table], first: Ints, timing: Timing) -> Ite
         yield counted("late", timing.phases(sent_ns, received_ns), buckets(late_ns))
 
 
-def _waits(sends: Sends, waits: Waits, labelled_waits: list[tuple[str, int, Wait]]) -> list[dict[str, Any]]:
+def _waits(sends: CountedSends, waits: Waits, labelled_waits: list[tuple[str, int, Wait]]) -> list[dict[str, Any]]:
     due = acks = None
     if sends.due_ns.size:
         due = int(sends.due_ns.min()), int(sends.due_ns.max())

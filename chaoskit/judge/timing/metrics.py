@@ -19,7 +19,7 @@ from hdrh.histogram import HdrHistogram
 from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.timing.behaviour import behaviour
-from chaoskit.judge.timing.counting import WAITS, Operations
+from chaoskit.judge.timing.counting import WAITS, OperationColumns
 from chaoskit.judge.timing.counts import of_series, summed, total
 from chaoskit.judge.timing.measuring import operations_counted, partition_measured
 from chaoskit.judge.timing.models import model_of
@@ -37,7 +37,7 @@ _MILLION = 1e6
 def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
     """Return COUNTS and WAITS of a history; see `chaoskit.judge.timing.measuring`."""
     counts, wait_tables = [operations_counted(history.operations)], [WAITS.empty_table()]
-    operations = Operations.of(history.operations)
+    operations = OperationColumns.of(history.operations)
     for partition in history.partitions:
         tables = read_messages(partition), read_observations(partition)
         counted, waits = partition_measured(partition, model_of(history, partition.topic), tables, operations, timing)

@@ -14,7 +14,7 @@ Nanoseconds = Annotated[int, Field(ge=-(2**60), le=2**60)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Paced(TypedDict):
+class RecordedPace(TypedDict):
     """The declared rate of a load, and the number of clients that share it."""
 
     clients: Annotated[int, Field(ge=1, lt=2**31)]
@@ -38,7 +38,7 @@ class PlannedLoad(TypedDict):
     """When the last send was due; `paced` is None for a load that cannot be."""
 
     end_ns: Nanoseconds
-    paced: Paced | None
+    paced: RecordedPace | None
     backlog: NotRequired[BuiltBacklog | None]
 
 

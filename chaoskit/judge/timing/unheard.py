@@ -11,7 +11,14 @@ import pyarrow as pa
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.workloads.datamodel import DataModel
-from chaoskit.judge.timing.counting import UNAVAILABLE_MIN_NS, Operations, Sends, grouped, integers, is_word
+from chaoskit.judge.timing.counting import (
+    UNAVAILABLE_MIN_NS,
+    CountedSends,
+    OperationColumns,
+    grouped,
+    integers,
+    is_word,
+)
 from chaoskit.judge.timing.silence import silences
 from chaoskit.judge.timing.timing import Timing
 from chaoskit.model.observations.queue import QueueSettings
@@ -30,9 +37,9 @@ class _Reader(NamedTuple):
 
 def silent_rows(  # noqa: PLR0917 - all that is known of a partition
     tables: tuple[pa.Table, pa.Table],
-    operations: Operations,
+    operations: OperationColumns,
     rows: Ints,
-    sends: Sends,
+    sends: CountedSends,
     timing: Timing,
     model: DataModel,
 ) -> Iterator[dict[str, Any]]:
@@ -70,7 +77,7 @@ def delay_ns(observations: pa.Table) -> int:
 
 
 def _readers(
-    tables: tuple[pa.Table, pa.Table], operations: Operations, rows: Ints, model: DataModel
+    tables: tuple[pa.Table, pa.Table], operations: OperationColumns, rows: Ints, model: DataModel
 ) -> Iterator[_Reader]:
     """Yield the readers: those that received anything, and those that only began to read."""
     messages, observations = tables
@@ -88,7 +95,7 @@ def _readers(
         yield _Reader(name, own_ns, int(since_ns))
 
 
-def _begun(observations: pa.Table, operations: Operations) -> tuple[Ints, Ints]:
+def _begun(observations: pa.Table, operations: OperationColumns) -> tuple[Ints, Ints]:
     """Return the clients that began to read, and when they had; those of the final read are not among them."""
     chosen = np.flatnonzero(np.logical_or.reduce([is_word(observations["kind"], kind) for kind in _BEGINS]))
     row = operations.rows(observations["op"].to_numpy()[chosen])

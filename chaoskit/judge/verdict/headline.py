@@ -43,7 +43,7 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoredAnomaly:
     """An anomaly as in verdict.json."""
 
     count: int
@@ -54,7 +54,7 @@ class Told:
     probes: int = 0
 
     @classmethod
-    def of(cls, anomaly: Mapping[str, Any]) -> Told:
+    def of(cls, anomaly: Mapping[str, Any]) -> StoredAnomaly:
         """Read one."""
         more = {name: anomaly[name] for name in ("messages", "doubt", "probes") if name in anomaly}
         return cls(anomaly["count"], anomaly["allowed"], anomaly["explained"], **more)

@@ -104,14 +104,14 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     digested_run = Digested(folder, routed.places, group.count if group else 0)
     timing = Timing(digested_run.load(load_of(folder)), faults)
     load = figures(digested_run.counts(timing), digested_run.waits(timing), timing, folder / "latency")
-    outcome = digested_run.told({place: history.audit(*place) for place in subject.partitions})
-    digest = digest_of(digested_run, outcome, routed.places)
-    sure = sure_of(subject, history, outcome, digest)
+    digest_findings = digested_run.told({place: history.audit(*place) for place in subject.partitions})
+    digest = digest_of(digested_run, digest_findings, routed.places)
+    sure = sure_of(subject, history, digest_findings, digest)
     unlooked = digested_run.unlooked(
         timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns
     )
-    subject = replace(subject, liveness=_with_problems(subject.liveness, (*outcome.doubts, *unlooked)))
-    several = Several(outcome.count, lambda judged: digested_run.expanded(judged, outcome), digest)
+    subject = replace(subject, liveness=_with_problems(subject.liveness, (*digest_findings.doubts, *unlooked)))
+    several = Several(digest_findings.count, lambda judged: digested_run.expanded(judged, digest_findings), digest)
     return judge(folder, subject, history, sure, load, Guard(), several)
 
 

@@ -15,7 +15,7 @@ CONFIRMED, ENDED = "confirmed", "ended"
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class LedgerConfirmed:
     """A reader learned how far a ledger is confirmed (`create`, `open`, `lac`).
 
     Attributes:
@@ -30,7 +30,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LedgerEnded:
     """A client learned where a closed ledger ends (`close`, `recover`, `lac`).
 
     Attributes:

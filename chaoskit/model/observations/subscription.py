@@ -33,7 +33,7 @@ class Subscribed:
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
+class SubscriptionSettled:
     """A consumer acknowledges a message, or asks for it once more (`ack`, `nack`).
 
     Attributes:

@@ -67,7 +67,7 @@ class Conductor:
     ) -> None:
         stop = threading.Event()
         targeting = Targeting(plan, service, lab, in_system, stop)
-        self.course = Course(
+        self.course: Course = Course(
             service=service,
             lab=lab,
             clients={client.name: client for client in clients},

@@ -66,7 +66,7 @@ class Held:
     def __init__(self, due: Due, watcher: Watcher) -> None:
         self._due = due
         self._watcher = watcher
-        self.lasted_ns = 0
+        self.lasted_ns: int = 0
 
     def goes_on(self, due_ns: int) -> bool:
         """Return whether the load goes on, given when it was to end (CLOCK_MONOTONIC, ns)."""

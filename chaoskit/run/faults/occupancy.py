@@ -12,7 +12,7 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.faults.nemesis import Nemesis, OnDisk
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.scenario.timeline import PlannedFault
 
 
@@ -30,7 +30,7 @@ class Claim:
 
     index: int
     kind: str
-    parts: frozenset[Part]
+    parts: frozenset[HostPart]
     disk: str = ""
     renews: bool = True
 
@@ -47,11 +47,11 @@ class Claim:
         """Return the parts that another fault wants, too."""
         both = set(self.parts & other.parts)
         if self.disk and other.disk and self.disk != other.disk:
-            both.discard(Part.DISK)
+            both.discard(HostPart.DISK)
         for one, beneath in ((self, other), (other, self)):
-            if Part.POWER in one.parts and not beneath.renews:
-                both.add(Part.POWER)
-        return [str(part) for part in Part if part in both]
+            if HostPart.POWER in one.parts and not beneath.renews:
+                both.add(HostPart.POWER)
+        return [str(part) for part in HostPart if part in both]
 
 
 class Occupancy:
@@ -114,7 +114,7 @@ class Occupancy:
         with self._lock:
             return at_most is None or self._within(at_most, {""})
 
-    def beside(self, name: str, index: int) -> Mapping[str, Collection[Part]]:
+    def beside(self, name: str, index: int) -> Mapping[str, Collection[HostPart]]:
         """Return the other faults that hold on a target now, each with the parts that it occupies."""
         with self._lock:
             claims = [claim for other, claim in self._claims.get(name, {}).items() if other != index]

@@ -38,7 +38,7 @@ class RunningFault:
     def __init__(self, number: int, planned: PlannedFault, course: Course) -> None:
         self._planned = planned
         self._course = course
-        self.record = Fault(
+        self.record: Fault = Fault(
             number, planned.kind, course.now_ns(), planned.on, planned.for_ns, planned.parameters
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Stall:
+class AckStall:
     """Watches the number of acknowledged sends."""
 
     def __init__(self) -> None:

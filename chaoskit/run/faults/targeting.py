@@ -46,7 +46,7 @@ class Targeting:
         self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
         known = optional(service, Nodes)
-        self.nodes = {host.name: _node(host) for host in lab} or {
+        self.nodes: dict[str, Node] = {host.name: _node(host) for host in lab} or {
             node.name: node for node in (known.nodes if known else ())
         }
 

@@ -18,7 +18,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.judge.faults.consequence import Change, Changed, changes
 from chaoskit.judge.faults.consequence_words import seen
 from chaoskit.model.progress import Progress
-from chaoskit.run.faults.stall import Stall
+from chaoskit.run.faults.stall import AckStall
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.timeline import PlannedFault
 from chaoskit.scenario.triggers import ANY, After, Trigger, When
@@ -92,7 +92,7 @@ class Triggers:
     def _looking(self, trigger: Trigger) -> Callable[[], str]:
         """Return what tells whether a trigger has come true, in words; empty if it has not."""
         if trigger.after is not None:
-            return partial(self._after, trigger.after, Stall())
+            return partial(self._after, trigger.after, AckStall())
         assert trigger.when is not None
         when = trigger.when
         if when.log is not None:
@@ -100,7 +100,7 @@ class Triggers:
             return _Logs(self._installation, hosts, when.log).found
         return partial(self._when, when)
 
-    def _after(self, after: After, stall: Stall) -> str:
+    def _after(self, after: After, stall: AckStall) -> str:
         begun = self._begun.get(after.fault)
         if begun is None:
             return ""
@@ -112,7 +112,7 @@ class Triggers:
         consequence = self._consequence(begun, stall)
         return f"{after.fault} had a consequence: {consequence}" if consequence else ""
 
-    def _consequence(self, begun: _Begun, stall: Stall) -> str:
+    def _consequence(self, begun: _Begun, stall: AckStall) -> str:
         """Return what changed since a fault began, as far as that is known while the load lasts; of a fault that has an
         expected consequence, whether it has come."""
         self._survey.soon()

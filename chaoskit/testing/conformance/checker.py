@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.checkers.anomaly import Anomaly
-from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
+from chaoskit.contract.checkers.checker import FINDINGS, Checker, Part, PartitionSetting, Settling, Spanning
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import checker as installed
 from chaoskit.contract.workloads.datamodel import DataModel
@@ -70,7 +70,7 @@ def plain_part(model: DataModel) -> Part:
         rows += [{"op": op, "value": number, "position": number, **received, **common} for number in range(_MESSAGES)]
     observations = _settled(operations) if model.gives_back else []
     return Part(
-        Setting("t", 0, model, _audit(model, _MESSAGES)),
+        PartitionSetting("t", 0, model, _audit(model, _MESSAGES)),
         pa.Table.from_pylist(rows, MESSAGES),
         pa.Table.from_pylist(operations, OPERATIONS),
         pa.Table.from_pylist(observations, OBSERVATIONS),
@@ -86,7 +86,7 @@ def _settled(operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _empty(model: DataModel) -> Part:
-    setting = Setting("t", 0, model, _audit(model, 0))
+    setting = PartitionSetting("t", 0, model, _audit(model, 0))
     return Part(setting, MESSAGES.empty_table(), OPERATIONS.empty_table(), OBSERVATIONS.empty_table())
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, Strike
-from chaoskit.contract.faults.part import Part
+from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
-from chaoskit.scenario.model import OF_KINDS_TOO, Choice, FaultSpec
+from chaoskit.scenario.model import OF_KINDS_TOO, FaultSpec, KindChoice
 from chaoskit.testing.conformance.wants import Wants
 
 FAMILIES = ("process", "network", "wire", "disk", "clock", "client", "membership")
@@ -57,7 +57,7 @@ def _check_declarations(nemesis: Nemesis, wants: Wants) -> None:
     wants.that(type(nemesis).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` prints")
     wants.options(nemesis.parameters, "parameters")
     wants.powers((*nemesis.host_powers, *nemesis.disk_powers, *nemesis.service_powers))
-    ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
+    ours = {field.alias or name for model in (FaultSpec, KindChoice) for name, field in model.model_fields.items()}
     for taken in (ours - OF_KINDS_TOO) & set(nemesis.parameters.model_fields):
         wants.that(False, f"its parameter `{taken}` is a reserved key of faults")
     with wants.step("damage"):
@@ -65,7 +65,7 @@ def _check_declarations(nemesis: Nemesis, wants: Wants) -> None:
         wants.that(isinstance(damage, Damage), "`damage` does not return a Damage")
     with wants.step("occupies"):
         parts = nemesis.occupies(nemesis.parameters.model_construct())
-        wants.that(all(isinstance(part, Part) for part in parts), "`occupies` does not return Parts")
+        wants.that(all(isinstance(part, HostPart) for part in parts), "`occupies` does not return Parts")
     wants.that(isinstance(nemesis.renews, bool), "`renews` is neither True nor False")
 
 

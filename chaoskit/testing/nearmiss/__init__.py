@@ -20,22 +20,22 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.change import RunChange
 from chaoskit.testing.nearmiss.comparing import NearMiss, compare
 from chaoskit.testing.nearmiss.harmless import harmless
-from chaoskit.testing.nearmiss.stored import Stored
+from chaoskit.testing.nearmiss.stored import StoredRun
 from chaoskit.testing.nearmiss.vanishing import vanishing
 
-__all__ = ["Change", "NearMiss", "Stored", "changes", "check", "compare"]
+__all__ = ["NearMiss", "RunChange", "StoredRun", "changes", "check", "compare"]
 
 
-def changes(run: Stored) -> Iterator[Change]:
+def changes(run: StoredRun) -> Iterator[RunChange]:
     """Yield the near misses of a run, not yet judged; none if nothing explains, or may explain, a finding."""
     if run.explained_rows.size:
         yield from vanishing(run)
         yield from harmless(run)
     if run.explained.open:
-        yield Change(
+        yield RunChange(
             kind="doubt",
             words="no fault at all: what is in doubt is not explained",
             rows=np.zeros(0, np.int64),
@@ -50,5 +50,5 @@ def check(folder: Path) -> list[NearMiss]:
     Raises:
         BadInput: the folder does not hold a judged run, or is damaged.
     """
-    run = Stored(folder)
+    run = StoredRun(folder)
     return [miss for change in changes(run) for miss in compare(run, change)]

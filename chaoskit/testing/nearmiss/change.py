@@ -16,7 +16,7 @@ from chaoskit.scenario.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RunChange:
     """A changed record of a run.
 
     Attributes:

@@ -9,8 +9,8 @@ import numpy as np
 
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.record import Ints
-from chaoskit.testing.nearmiss.change import Change
-from chaoskit.testing.nearmiss.stored import Stored
+from chaoskit.testing.nearmiss.change import RunChange
+from chaoskit.testing.nearmiss.stored import StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class NearMiss:
     rules: tuple[str, ...] = ()
 
 
-def compare(run: Stored, change: Change) -> Iterator[NearMiss]:
+def compare(run: StoredRun, change: RunChange) -> Iterator[NearMiss]:
     """Explain the findings of a run again with a changed record; yield what became of them, by anomaly."""
     explained = run.explain(change)
     names = run.findings_of(change)["anomaly"].combine_chunks()

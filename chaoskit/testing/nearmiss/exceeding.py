@@ -16,14 +16,14 @@ from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.cases import places_of
 from chaoskit.judge.explaining.record import NONE, Ints, Record
 from chaoskit.model.place import Place
-from chaoskit.testing.nearmiss.change import Change
-from chaoskit.testing.nearmiss.stored import Stored, waits_ns
+from chaoskit.testing.nearmiss.change import RunChange
+from chaoskit.testing.nearmiss.stored import StoredRun, waits_ns
 
 _APART_NS = SECOND
 """How long before the faults a message was acknowledged that they cannot have touched."""
 
 
-def exceeding(run: Stored) -> Iterator[Change]:
+def exceeding(run: StoredRun) -> Iterator[RunChange]:
     """Yield a run with one more finding of each cause: of a message that was acknowledged before any fault began, and
     that is followed by another such message which is still there."""
     plan = run.subject.plan
@@ -67,12 +67,12 @@ def _untouched(record: Record, place: Place, before_ns: int, gone: Ints) -> dict
     return {name: int(column[first]) for name, column in columns.items()}
 
 
-def _exceeded(run: Stored, cause: Cause, row: pa.Table, message: dict[str, int]) -> Change:
+def _exceeded(run: StoredRun, cause: Cause, row: pa.Table, message: dict[str, int]) -> RunChange:
     changed = dict(message)
     if isinstance(cause.mechanism, Copies):
         changed["at_ns"] = message["acked_ns"]
     more = pa.Table.from_pylist([{**row.to_pylist()[0], **changed}], row.schema)
-    return Change(
+    return RunChange(
         kind="exceeded",
         words=f"message {message['value']}, acknowledged at {message['acked_ns'] / 1e9:.1f} s, is concerned, too",
         rows=np.array([run.findings.num_rows]),

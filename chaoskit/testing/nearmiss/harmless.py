@@ -11,15 +11,15 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.effects import effects
-from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.change import RunChange
 from chaoskit.testing.nearmiss.idle import beside
-from chaoskit.testing.nearmiss.stored import Stored, numbers_of
+from chaoskit.testing.nearmiss.stored import StoredRun, numbers_of
 
 _FURTHER = 1_000
 """A multiple of any number of groups or seats, by which the number in the name of a client is raised."""
 
 
-def harmless(run: Stored) -> Iterator[Change]:
+def harmless(run: StoredRun) -> Iterator[RunChange]:
     """Yield the changes of a run that change nothing for its findings."""
     for words, fault in beside(run):
         kind = "second-pause" if fault.kind == "client-pause" else "idle-beside"
@@ -36,8 +36,8 @@ def harmless(run: Stored) -> Iterator[Change]:
             yield replace(_same(run, "renamed", f"{name} is {another}"), history=_renamed(run.history, name, another))
 
 
-def _same(run: Stored, kind: str, words: str, faults: tuple[Fault, ...] | None = None) -> Change:
-    return Change(
+def _same(run: StoredRun, kind: str, words: str, faults: tuple[Fault, ...] | None = None) -> RunChange:
+    return RunChange(
         kind=kind,
         words=words,
         rows=run.explained_rows,
@@ -52,7 +52,7 @@ def _can_be_split(fault: Fault) -> bool:
     return nemesis(fault.kind).hits == "clients" or not (effect.on_links and "targets" in effect.peers)
 
 
-def _split(run: Stored, fault: Fault) -> tuple[Fault, ...]:
+def _split(run: StoredRun, fault: Fault) -> tuple[Fault, ...]:
     """Return the faults of a run, one of them as one for each of its targets, with the same times."""
     first = max(numbers_of(run.history.recorded_faults)) + 1
     numbers = [fault.number, *range(first, first + len(fault.targets) - 1)]

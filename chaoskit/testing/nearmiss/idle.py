@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.format.fault import Fault
-from chaoskit.testing.nearmiss.stored import Stored
+from chaoskit.testing.nearmiss.stored import StoredRun
 
 STRANGER_HOST = "n987"
 """A host that no run has."""
@@ -18,7 +18,7 @@ STRANGER_CLIENTS = ("consumer-987", "producer-987")
 _COUNT, _DELAY, _SNAPSHOT, _PAUSE = "wire", "packet-delay", "snapshot", "client-pause"
 
 
-def idle_of(run: Stored, fault: Fault) -> Iterator[tuple[str, Fault]]:
+def idle_of(run: StoredRun, fault: Fault) -> Iterator[tuple[str, Fault]]:
     """Yield faults that do nothing, with the number, the times and, if they are hosts, the targets of a fault; the
     targets of one of clients are all hosts."""
     hosts = fault.targets if nemesis(fault.kind).hits == "hosts" else tuple(run.hosts)
@@ -37,7 +37,7 @@ def _as(fault: Fault, kind: str, targets: tuple[str, ...], parameters: dict[str,
     return replace(fault, kind=kind, targets=targets, on=targets, parameters=parameters, damaged=())
 
 
-def beside(run: Stored) -> Iterator[tuple[str, Fault]]:
+def beside(run: StoredRun) -> Iterator[tuple[str, Fault]]:
     """Yield faults that do nothing from before the first to after the last event of a run, under a new number."""
     number = max((fault.number for fault in run.history.recorded_faults), default=-1) + 1
     over_ns = run.end_ns + 1

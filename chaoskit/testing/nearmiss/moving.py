@@ -11,13 +11,13 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.effects import effects
 from chaoskit.testing.nearmiss.idle import STRANGER_CLIENTS, STRANGER_HOST
-from chaoskit.testing.nearmiss.stored import Concern, Stored
+from chaoskit.testing.nearmiss.stored import Concern, StoredRun
 
 _STRANGER = "stranger"
 _NO_PARTITION = 9_999
 
 
-def moved(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
+def moved(run: StoredRun, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
     """Yield a fault as if it had hit a bystander: kind of the near miss, in words, the fault."""
     for kind, name in _bystanders(run, concern, fault):
         words = f"{fault.kind} moved from {', '.join(fault.targets)} to {name}"
@@ -34,7 +34,7 @@ def moved(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, st
             yield "other-partition", words, replace(fault, damaged=((topic, _NO_PARTITION),))
 
 
-def _spared(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
+def _spared(run: StoredRun, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
     """Yield a fault of several hosts as if it had spared those that led all the time, if what they had must be gone."""
     if nemesis(fault.kind).hits != "hosts" or nemesis(fault.kind).on_links:
         return
@@ -49,7 +49,7 @@ def _spared(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, 
         )
 
 
-def _bystanders(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str]]:
+def _bystanders(run: StoredRun, concern: Concern, fault: Fault) -> Iterator[tuple[str, str]]:
     """Yield whom a fault can be moved to, the one that no run has last."""
     if nemesis(fault.kind).hits == "clients":
         anyone = any(_takes_anyone(mechanism) for mechanism in concern.mechanisms)
@@ -84,17 +84,17 @@ def _needs_leader(mechanism: Mechanism) -> bool:
     return False
 
 
-def _leaders(run: Stored, concern: Concern) -> set[str]:
+def _leaders(run: StoredRun, concern: Concern) -> set[str]:
     standings = [standing for place in concern.places for standing in run.placements.standings(place)]
     return {standing.leader for standing in standings} - {""}
 
 
-def _holders(run: Stored, concern: Concern) -> set[str]:
+def _holders(run: StoredRun, concern: Concern) -> set[str]:
     standings = [standing for place in concern.places for standing in run.placements.standings(place)]
     return {host for standing in standings for host in standing.holders}
 
 
-def _hosts_of(run: Stored, concern: Concern) -> set[str]:
+def _hosts_of(run: StoredRun, concern: Concern) -> set[str]:
     """Return the hosts that are a party of what is explained: who led or stored the partitions, or is on a way; the
     seats of clients; and servers whose data any rule names."""
     parties = _leaders(run, concern) | _holders(run, concern) | _servers(run)
@@ -107,7 +107,7 @@ def _hosts_of(run: Stored, concern: Concern) -> set[str]:
     return parties
 
 
-def _servers(run: Stored) -> set[str]:
+def _servers(run: StoredRun) -> set[str]:
     plan = run.subject.plan
     rules = plan.system.guarantees.rules if plan else ()
     mechanisms = [mechanism for rule in rules for mechanism in rule.mechanisms(plan.declared)] if plan else []

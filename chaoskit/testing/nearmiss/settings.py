@@ -11,11 +11,11 @@ from chaoskit.contract.guarantees.mechanism import Copies
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.scenario.files import find
 from chaoskit.scenario.plan import Plan
-from chaoskit.testing.nearmiss.change import Change
-from chaoskit.testing.nearmiss.stored import Stored
+from chaoskit.testing.nearmiss.change import RunChange
+from chaoskit.testing.nearmiss.stored import StoredRun
 
 
-def leader_unchanged(run: Stored) -> Iterator[Change]:
+def leader_unchanged(run: StoredRun) -> Iterator[RunChange]:
     """Yield a run as if the first leader of each partition had led all the time, in sync with all that store it: then
     a copy is gone only if something was done to that of the leader."""
     changed = [place for place in run.placements.places if run.placements.new_leaders(place)]
@@ -25,7 +25,7 @@ def leader_unchanged(run: Stored) -> Iterator[Change]:
         return
     stayed = run.placements.unchanged()
     leaders = {standing.leader for place in stayed.places for standing in stayed.standings(place)}
-    yield Change(
+    yield RunChange(
         kind="leader-unchanged",
         words="the first leaders led all the time",
         rows=rows,
@@ -51,7 +51,7 @@ def _takes(effect: Effect, mechanism: Copies) -> bool:
     return bool(effect.damage & mechanism.takes) or bool(ended)
 
 
-def strong(run: Stored) -> Iterator[Change]:
+def strong(run: StoredRun) -> Iterator[RunChange]:
     """Yield a run as if it had been declared like the control of each rule that explains something, if that is a
     variant of the same scenario with other settings: then the rule must explain nothing."""
     plan = run.subject.plan
@@ -60,7 +60,7 @@ def strong(run: Stored) -> Iterator[Change]:
         control = _control(run, plan, rule.control, rule.shown) if plan else None
         if control is not None:
             causes = [cause for cause in run.causes if cause.rule.id == name]
-            yield Change(
+            yield RunChange(
                 kind="strong",
                 words=f"declared like {rule.control}, the control of {name}",
                 rows=np.sort(run.rows_of(causes)),
@@ -70,7 +70,7 @@ def strong(run: Stored) -> Iterator[Change]:
             )
 
 
-def _control(run: Stored, plan: Plan, control: str, shown: str) -> Plan | None:
+def _control(run: StoredRun, plan: Plan, control: str, shown: str) -> Plan | None:
     """Return the plan of a control; None if it is no variant of the scenario that shows a rule, has no other settings,
     other faults, or none where the run has some; or if it cannot have the run's record: it has other hosts, clients or
     topics, or more copies."""

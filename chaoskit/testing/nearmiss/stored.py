@@ -23,11 +23,11 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.explaining.cases import places_of
 from chaoskit.judge.explaining.crashes import hosts_of, place_of
-from chaoskit.judge.explaining.record import Digest, Ints, last_ns
+from chaoskit.judge.explaining.record import DigestRecord, Ints, last_ns
 from chaoskit.judge.subject.subject import Subject, read_subject
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
-from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.change import RunChange
 
 _FINDINGS_FILE = "findings.parquet"
 
@@ -51,7 +51,7 @@ class Concern:
     first_ns: int
 
 
-class Stored:
+class StoredRun:
     """A judged run.
 
     Args:
@@ -72,14 +72,14 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         if not (folder / _FINDINGS_FILE).exists():
             raise BadInput(f"{folder / _FINDINGS_FILE} is missing; judge the run first: chaoskit check {folder}")
-        self.subject = read_subject(folder)
-        self.history = History.open(folder)
+        self.subject: Subject = read_subject(folder)
+        self.history: History = History.open(folder)
         crashed = self.subject.liveness.get("crashed", ())
         fixed = {place_of(crash): hosts_of(crash) for crash in crashed}
-        self.placements = self.history.placements.with_fixed(fixed)
+        self.placements: Placements = self.history.placements.with_fixed(fixed)
         self.findings = parquet.opened(folder / _FINDINGS_FILE).read(columns=FINDINGS.names).cast(FINDINGS)
-        self.faults = tuple(fault for fault in self.history.recorded_faults if fault.targets)
-        self.one_by_one = not digested(folder)
+        self.faults: tuple[Fault, ...] = tuple(fault for fault in self.history.recorded_faults if fault.targets)
+        self.one_by_one: bool = not digested(folder)
         self._messages = None if self.one_by_one else np.ones(self.findings.num_rows, np.int64)
 
     @cached_property
@@ -108,14 +108,14 @@ class Stored:
         """When the last operation began or ended, ns since the start of the run."""
         return last_ns(self.history)
 
-    def explain(self, change: Change) -> Explained:
+    def explain(self, change: RunChange) -> Explained:
         """Return its findings, explained by a changed record."""
         subject = self.subject if change.plan is None else replace(self.subject, plan=change.plan)
         history = change.history or self.history
         placements = change.placements or self.placements
         return self._explain(self.findings_of(change), subject, history, placements, change.faults)
 
-    def findings_of(self, change: Change) -> pa.Table:
+    def findings_of(self, change: RunChange) -> pa.Table:
         """Return its findings with those that a change adds."""
         if change.more is None:
             return self.findings
@@ -129,7 +129,7 @@ class Stored:
         placements: Placements,
         faults: Sequence[Fault] | None,
     ) -> Explained:
-        digest = None if self.one_by_one else Digest({}, {})
+        digest = None if self.one_by_one else DigestRecord({}, {})
         return subject.explain(findings, history, placements, self._messages, digest, faults=faults)
 
     def rows_of(self, causes: Collection[Cause]) -> Ints:

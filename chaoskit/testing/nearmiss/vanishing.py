@@ -12,12 +12,12 @@ from chaoskit.contract.guarantees.mechanism import Choice, Limit
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.explaining.effects import effects
-from chaoskit.testing.nearmiss.change import Change
+from chaoskit.testing.nearmiss.change import RunChange
 from chaoskit.testing.nearmiss.exceeding import exceeding
 from chaoskit.testing.nearmiss.idle import idle_of
 from chaoskit.testing.nearmiss.moving import moved
 from chaoskit.testing.nearmiss.settings import leader_unchanged, strong
-from chaoskit.testing.nearmiss.stored import Concern, Stored, named, numbers_of, waits_ns
+from chaoskit.testing.nearmiss.stored import Concern, StoredRun, named, numbers_of, waits_ns
 
 APART_NS = 90 * SECOND
 """How far a fault is moved away from what it explained; what a mechanism waits for after a fault comes on top."""
@@ -29,7 +29,7 @@ _BRIEF_NS = SECOND
 """How long a fault lasted that was not proved healed, once it is moved to a time before."""
 
 
-def vanishing(run: Stored) -> Iterator[Change]:
+def vanishing(run: StoredRun) -> Iterator[RunChange]:
     """Yield the changes of a run after which explanations must vanish."""
     numbers = [number for number in numbers_of(run.faults) if run.concern([number]).rows.size]
     for number in numbers:
@@ -38,7 +38,7 @@ def vanishing(run: Stored) -> Iterator[Change]:
             faults = tuple(
                 other if other.number != number else fault for other in run.faults if fault or other.number != number
             )
-            yield Change(
+            yield RunChange(
                 kind=kind,
                 words=words,
                 fault=number,
@@ -54,7 +54,7 @@ def vanishing(run: Stored) -> Iterator[Change]:
     yield from exceeding(run)
 
 
-def _changed(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault | None]]:
+def _changed(run: StoredRun, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault | None]]:
     yield from moved(run, concern, fault)
     yield from _shifted(run, concern, fault)
     for words, idle in idle_of(run, fault):
@@ -62,7 +62,7 @@ def _changed(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str,
     yield "removed", f"{fault.kind} of {', '.join(fault.targets)} removed", None
 
 
-def _shifted(run: Stored, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
+def _shifted(run: StoredRun, concern: Concern, fault: Fault) -> Iterator[tuple[str, str, Fault]]:
     healed = fault if fault.healed_ns is not None else replace(fault, healed_ns=_done_ns(fault) + _BRIEF_NS)
     assert healed.healed_ns is not None
     longest_ns = max((waits_ns(mechanism) for mechanism in concern.mechanisms), default=0)
@@ -96,7 +96,7 @@ def _at(fault: Fault, later_ns: int) -> Fault:
     )
 
 
-def _all(run: Stored, numbers: list[int]) -> Iterator[Change]:
+def _all(run: StoredRun, numbers: list[int]) -> Iterator[RunChange]:
     """Yield what is changed of all faults together that explain something: then no fault explains anything any more."""
     concern = run.concern(numbers)
     others = [fault for fault in run.faults if fault.number not in numbers]
@@ -112,7 +112,7 @@ def _all(run: Stored, numbers: list[int]) -> Iterator[Change]:
     for kind, changed in alone.items():
         if kind != "removed" and len(changed) < len(numbers):
             continue
-        yield Change(
+        yield RunChange(
             kind=kind,
             words=f"all {len(numbers)} faults: {kind}",
             rows=concern.rows,
@@ -122,7 +122,7 @@ def _all(run: Stored, numbers: list[int]) -> Iterator[Change]:
         )
 
 
-def _fault(run: Stored, number: int) -> Fault:
+def _fault(run: StoredRun, number: int) -> Fault:
     return next(fault for fault in run.faults if fault.number == number)
 
 
@@ -131,7 +131,7 @@ def _names(numbers: list[int]) -> Callable[[Cause], bool]:
     return lambda cause: named(cause, numbers) or _needs_one(cause)
 
 
-def _by_faults(run: Stored, others: list[Fault]) -> Callable[[Cause], bool]:
+def _by_faults(run: StoredRun, others: list[Fault]) -> Callable[[Cause], bool]:
     """Return what a cause must not do: need a fault, unless that is another one that may have done something."""
     acting = {effect.number for effect in effects(others) if _did_something(effect)}
     return lambda cause: _needs_one(cause) or (bool(cause.story.faults) and not named(cause, acting))

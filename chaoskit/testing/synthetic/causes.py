@@ -17,7 +17,7 @@ from chaoskit.testing.synthetic.edits import (
     REWIND_BY,
 )
 from chaoskit.testing.synthetic.sends import FAIL, INFO, OK
-from chaoskit.testing.synthetic.windows import Window, Windows
+from chaoskit.testing.synthetic.windows import QuietSection, Windows
 
 _TAIL = 8
 _MIDDLE = 12
@@ -26,7 +26,7 @@ _STALL_NS = 3_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class InjectedCause:
     """An injectable cause.
 
     Attributes:
@@ -117,7 +117,7 @@ def swapped(windows: Windows, cause: str) -> None:
     window.expect("reordered", cause, value=window.value(pair[1]), op=window.op(pair[1]), at=pair[0])
 
 
-def _same_pipeline(window: Window, one: int, other: int) -> bool:
+def _same_pipeline(window: QuietSection, one: int, other: int) -> bool:
     return bool(window.producer[one] == window.producer[other] and window.key[one] == window.key[other])
 
 
@@ -180,21 +180,23 @@ def stall(windows: Windows, cause: str) -> None:
 
 
 LOG_CAUSES = {
-    "stall": Cause("nothing is acknowledged for a while, without a fault: unavailable", stall),
-    "lost-tail": Cause("the acknowledged end of a partition disappears: lost; truncated if it was read", lost_tail),
-    "unseen": Cause("the end of a partition is not read, and the final read is incomplete: unseen", unseen),
-    "lost-message": Cause("an acknowledged message disappears from its position: lost", lost_message),
-    "divergent-log": Cause("readers see different values at the same position: offset-conflict", divergent_log),
-    "resent-batch": Cause("a batch is stored twice: duplicate, sequence-jump", resent_batch),
-    "late-insert": Cause("a message appears behind a reader: late, skipped", late_insert),
-    "swapped": Cause("two sends of one producer are stored in reverse order: reordered", swapped),
-    "stale-append": Cause("a send is stored after one that began after its ack: order-violation", stale_append),
-    "skipping-reader": Cause("consumers skip two messages: skipped", skipping_reader),
-    "rewinding-reader": Cause("consumers move back: rewound, redelivered", rewinding_reader),
-    "ghost": Cause("a message appears that was never sent: phantom", ghost),
-    "bit-flip": Cause("a message is damaged: corrupt, lost", bit_flip),
-    "wrong-partition": Cause("a message is stored in another partition: misrouted", wrong_partition),
-    "failed-but-stored": Cause("a failed send is stored: failed-visible", failed_but_stored),
-    "dedup-drop": Cause("a new message is dropped as a duplicate: dropped-as-duplicate, lost", dedup_drop),
+    "stall": InjectedCause("nothing is acknowledged for a while, without a fault: unavailable", stall),
+    "lost-tail": InjectedCause(
+        "the acknowledged end of a partition disappears: lost; truncated if it was read", lost_tail
+    ),
+    "unseen": InjectedCause("the end of a partition is not read, and the final read is incomplete: unseen", unseen),
+    "lost-message": InjectedCause("an acknowledged message disappears from its position: lost", lost_message),
+    "divergent-log": InjectedCause("readers see different values at the same position: offset-conflict", divergent_log),
+    "resent-batch": InjectedCause("a batch is stored twice: duplicate, sequence-jump", resent_batch),
+    "late-insert": InjectedCause("a message appears behind a reader: late, skipped", late_insert),
+    "swapped": InjectedCause("two sends of one producer are stored in reverse order: reordered", swapped),
+    "stale-append": InjectedCause("a send is stored after one that began after its ack: order-violation", stale_append),
+    "skipping-reader": InjectedCause("consumers skip two messages: skipped", skipping_reader),
+    "rewinding-reader": InjectedCause("consumers move back: rewound, redelivered", rewinding_reader),
+    "ghost": InjectedCause("a message appears that was never sent: phantom", ghost),
+    "bit-flip": InjectedCause("a message is damaged: corrupt, lost", bit_flip),
+    "wrong-partition": InjectedCause("a message is stored in another partition: misrouted", wrong_partition),
+    "failed-but-stored": InjectedCause("a failed send is stored: failed-visible", failed_but_stored),
+    "dedup-drop": InjectedCause("a new message is dropped as a duplicate: dropped-as-duplicate, lost", dedup_drop),
 }  # fmt: skip
 """In the order of injection: causes that take time come first."""

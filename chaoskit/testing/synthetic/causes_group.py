@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from chaoskit.testing.synthetic.causes import Cause
-from chaoskit.testing.synthetic.consumption import COMMIT_EVERY, Control, Mark, mark_rows
+from chaoskit.testing.synthetic.causes import InjectedCause
+from chaoskit.testing.synthetic.consumption import COMMIT_EVERY, ControlRows, Mark, mark_rows
 from chaoskit.testing.synthetic.windows import Windows
 
 _AHEAD = 1_000_000
@@ -62,7 +62,7 @@ def double_owner(windows: Windows, cause: str) -> None:
     raise windows.refuse(cause, "there is no second member for a partition")
 
 
-def _moves_on(windows: Windows, assign: Control) -> bool:
+def _moves_on(windows: Windows, assign: ControlRows) -> bool:
     """Return whether the member with the assigned partitions continues later; a crashed one may or may not own them."""
     if windows.consumption.lasts(assign):
         return True
@@ -83,10 +83,12 @@ def stuck(windows: Windows, cause: str) -> None:
 
 
 GROUP_CAUSES = {
-    "stuck": Cause("a partition's owner stops receiving messages: stuck-partition", stuck, _GROUP),
-    "commit-back": Cause("a committed position moves back: commit-regression", commit_back, _GROUP),
-    "commit-ahead": Cause("a position is committed that no member has reached: commit-beyond", commit_ahead, _GROUP),
-    "double-owner": Cause(
+    "stuck": InjectedCause("a partition's owner stops receiving messages: stuck-partition", stuck, _GROUP),
+    "commit-back": InjectedCause("a committed position moves back: commit-regression", commit_back, _GROUP),
+    "commit-ahead": InjectedCause(
+        "a position is committed that no member has reached: commit-beyond", commit_ahead, _GROUP
+    ),
+    "double-owner": InjectedCause(
         "two members own a partition in the same generation: double-assignment", double_owner, _GROUP
     ),
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chaoskit.base.errors import BadInput
-from chaoskit.testing.synthetic.transactions import ABORTED, COMMITTED, Transactions
+from chaoskit.testing.synthetic.transactions import ABORTED, COMMITTED, PlannedTransactions
 
 _TRIES = 200_000
 
@@ -19,7 +19,7 @@ class Picker:
     Methods raise BadInput if none is suitable.
     """
 
-    def __init__(self, everything: Transactions, rng: np.random.Generator, cause: str) -> None:
+    def __init__(self, everything: PlannedTransactions, rng: np.random.Generator, cause: str) -> None:
         self.all, self.cause = everything, cause
         self._rng = rng
         self._starts = np.searchsorted(everything.messages.txn, np.arange(everything.count + 1))
@@ -211,7 +211,7 @@ class TransactionCause:
     make: Callable[[Picker], None]
     modes: tuple[str, ...] = ("transactions",)
 
-    def make_in(self, everything: Transactions, rng: np.random.Generator, cause: str) -> None:
+    def make_in(self, everything: PlannedTransactions, rng: np.random.Generator, cause: str) -> None:
         """Inject it once.
 
         Raises:

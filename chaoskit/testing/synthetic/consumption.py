@@ -18,7 +18,7 @@ COMMIT_EVERY = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlRows:
     """A control operation: slot and place in it, client and operation."""
 
     slot: int
@@ -47,7 +47,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Reader:
+class SyntheticReader:
     """One complete reading of a partition from beginning to end.
 
     Attributes:
@@ -71,7 +71,7 @@ class Consumption:
     def __init__(self, layout: Layout) -> None:
         parameters = layout.parameters
         self.layout = layout
-        self.controls: list[Control] = []
+        self.controls: list[ControlRows] = []
         self.marks: list[list[Mark]] = [[] for _ in range(parameters.places)]
         self._counts = np.zeros(layout.slots, np.int64)
         self._births: list[list[int]] = [[0] for _ in range(parameters.consumers)]
@@ -79,7 +79,7 @@ class Consumption:
         self._next_process = parameters.producers + parameters.consumers + 1
         rng = np.random.default_rng([parameters.seed, 2])
         if parameters.mode == "group":
-            self.readers = self._grouped(rng)
+            self.readers: list[list[SyntheticReader]] = self._grouped(rng)
         else:
             self.readers = self._assigned(rng)
         layout.set_controls(self._counts)
@@ -94,7 +94,7 @@ class Consumption:
         era = np.searchsorted(self._births[consumer], slots, side="right") - 1
         return np.asarray(self._processes[consumer])[era]
 
-    def lasts(self, control: Control) -> bool:
+    def lasts(self, control: ControlRows) -> bool:
         """Return whether the process of a control closes at the end without crashing before."""
         return control.process == self._processes[control.consumer][-1]
 
@@ -111,7 +111,7 @@ class Consumption:
     def _add(self, slot: int, consumer: int, f: str, error: str | None = None) -> tuple[int, int]:
         number = int(self._counts[slot])
         self._counts[slot] += 1
-        self.controls.append(Control(slot, number, consumer, self._processes[consumer][-1], f, error))
+        self.controls.append(ControlRows(slot, number, consumer, self._processes[consumer][-1], f, error))
         return slot, number
 
     def _restart(self, slot: int, consumer: int) -> None:
@@ -119,7 +119,7 @@ class Consumption:
         self._processes[consumer].append(self._next_process)
         self._next_process += 1
 
-    def _assigned(self, rng: np.random.Generator) -> list[list[Reader]]:
+    def _assigned(self, rng: np.random.Generator) -> list[list[SyntheticReader]]:
         parameters, slots = self.layout.parameters, self.layout.slots
         consumers, places = parameters.consumers, parameters.places
         crashes = [(slot, int(rng.integers(consumers)), int(rng.integers(1, 4))) for slot in self._events(rng)]
@@ -130,7 +130,7 @@ class Consumption:
             self._add(slot, consumer, "assign")
         return [
             [
-                Reader(
+                SyntheticReader(
                     np.full(slots, consumer),
                     [(slot, max(-1, slot - 1 - back)) for slot, crashed, back in crashes if crashed == consumer],
                 )
@@ -139,11 +139,11 @@ class Consumption:
             for place in range(places)
         ]
 
-    def _grouped(self, rng: np.random.Generator) -> list[list[Reader]]:
+    def _grouped(self, rng: np.random.Generator) -> list[list[SyntheticReader]]:
         parameters, slots = self.layout.parameters, self.layout.slots
         rebalances = {slot: int(rng.integers(-1, parameters.consumers)) for slot in self._events(rng)}
         owner = np.arange(parameters.places) % parameters.consumers
-        readers = [[Reader(np.full(slots, consumer))] for consumer in owner]
+        readers = [[SyntheticReader(np.full(slots, consumer))] for consumer in owner]
         committed = np.full(parameters.places, -1)
         generation = 1
         for consumer in range(parameters.consumers):

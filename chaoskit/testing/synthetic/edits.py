@@ -9,7 +9,7 @@ import numpy as np
 
 from chaoskit.testing.synthetic.consumption import Mark
 from chaoskit.testing.synthetic.randomness import Ints
-from chaoskit.testing.synthetic.sends import Sends
+from chaoskit.testing.synthetic.sends import SlotSends
 
 HIDE_FROM_CONSUMERS, HIDE_FROM_AUDITOR, CORRUPT, REWIND, EXCHANGE = 1, 2, 4, 8, 16
 """Effects on a stored message: hidden from consumers, hidden from the final read, damaged, read again with the
@@ -19,7 +19,7 @@ REWIND_BY = 3
 
 
 @dataclass(slots=True)
-class Outcome:
+class EditedOutcome:
     """A changed outcome of an operation; `end_ns` None keeps the original end."""
 
     outcome: int
@@ -48,14 +48,14 @@ class PartitionEdits:
     content: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
     flags: dict[int, int] = field(default_factory=dict)
     acked_as: dict[int, int] = field(default_factory=dict)
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, EditedOutcome] = field(default_factory=dict)
     cut: int = 0
     unread: int = 0
     silent_from: int | None = None
     wanted: set[int] = field(default_factory=set)
     found: dict[int, int] = field(default_factory=dict)
 
-    def apply(self, sends: Sends) -> None:
+    def apply(self, sends: SlotSends) -> None:
         """Apply changes to which sends are stored and how they ended."""
         for number, stored in inside(self.stored, sends.number):
             sends.stored[number] = stored
@@ -87,7 +87,7 @@ class Edits:
     """
 
     partitions: dict[int, PartitionEdits] = field(default_factory=dict)
-    operations: dict[int, Outcome] = field(default_factory=dict)
+    operations: dict[int, EditedOutcome] = field(default_factory=dict)
     marks: list[tuple[int, Mark]] = field(default_factory=list)
     stalls: list[tuple[int, int]] = field(default_factory=list)
     truth: list[dict[str, Any]] = field(default_factory=list)
@@ -100,6 +100,6 @@ class Edits:
 NO_EDITS = PartitionEdits()
 
 
-def positions_of(sends: Sends, first: int) -> Ints:
+def positions_of(sends: SlotSends, first: int) -> Ints:
     """Return the position of each send, given that of the first stored one; meaningless for sends not stored."""
     return first - 1 + np.cumsum(sends.stored)

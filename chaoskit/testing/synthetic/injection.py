@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.testing.synthetic.causes import LOG_CAUSES, Cause
+from chaoskit.testing.synthetic.causes import LOG_CAUSES, InjectedCause
 from chaoskit.testing.synthetic.causes_group import GROUP_CAUSES
 from chaoskit.testing.synthetic.causes_transactions import TRANSACTION_CAUSES, TransactionCause
 from chaoskit.testing.synthetic.consumption import Consumption
@@ -12,11 +12,11 @@ from chaoskit.testing.synthetic.layout import Layout
 from chaoskit.testing.synthetic.ledgers import LEDGER_CAUSES, LedgerCause
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.queue_causes import QUEUE_CAUSES, QueueCause
-from chaoskit.testing.synthetic.sends import Sender
+from chaoskit.testing.synthetic.sends import SyntheticSender
 from chaoskit.testing.synthetic.windows import Windows
 
-_STREAMED: dict[str, Cause] = {"stuck": GROUP_CAUSES["stuck"], **LOG_CAUSES, **GROUP_CAUSES}
-CAUSES: dict[str, Cause | TransactionCause | LedgerCause | QueueCause] = {
+_STREAMED: dict[str, InjectedCause] = {"stuck": GROUP_CAUSES["stuck"], **LOG_CAUSES, **GROUP_CAUSES}
+CAUSES: dict[str, InjectedCause | TransactionCause | LedgerCause | QueueCause] = {
     **LOG_CAUSES,
     **GROUP_CAUSES,
     **TRANSACTION_CAUSES,
@@ -35,7 +35,7 @@ def plan_edits(layout: Layout, consumption: Consumption) -> Edits:
     windows: Windows | None = None
     for name, cause in _STREAMED.items():
         for _ in range(layout.parameters.inject.get(name, 0)):
-            windows = windows or Windows(Sender(layout), consumption, edits)
+            windows = windows or Windows(SyntheticSender(layout), consumption, edits)
             cause.make(windows, name)
     return edits
 

@@ -29,7 +29,7 @@ _KINDS = ("kill", "pause", "power-cut", "restart")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SyntheticFault:
     """A fault with times in ns; nothing is acknowledged from `effective_ns` to `back_ns`."""
 
     kind: str
@@ -77,19 +77,19 @@ class Layout:
         rarest = float(shares(parameters).min())
         wanted = max(_SLOT_SENDS, 4 * parameters.places, round(1 / rarest))
         few = min(_SLOTS_MIN, max(total // round(1 / rarest), _SLOTS_MIN // 5), total // 4)
-        self.slots = max(1, few, round(total / wanted))
-        self.sends = max(1, round(total / self.slots))
-        self.partition = _spread(shares(parameters), self.sends, rng)
-        self.producer = np.arange(self.sends) % parameters.producers
-        self.rank = np.arange(self.sends) // parameters.producers
-        self.own = np.bincount(self.producer, minlength=parameters.producers)
-        self.slot_ns = max(_SLOT_NS_MIN, self.sends * 1_000, round(self.sends * 1e9 / parameters.rate))
+        self.slots: int = max(1, few, round(total / wanted))
+        self.sends: int = max(1, round(total / self.slots))
+        self.partition: Ints = _spread(shares(parameters), self.sends, rng)
+        self.producer: Ints = np.arange(self.sends) % parameters.producers
+        self.rank: Ints = np.arange(self.sends) // parameters.producers
+        self.own: Ints = np.bincount(self.producer, minlength=parameters.producers)
+        self.slot_ns: int = max(_SLOT_NS_MIN, self.sends * 1_000, round(self.sends * 1e9 / parameters.rate))
         span_ns = _STALL_SPAN_NS * parameters.inject.get("stall", 0)
         span_ns = max(span_ns, _STUCK_SPAN_NS if "stuck" in parameters.inject else 0)
         self.slot_ns = max(self.slot_ns, span_ns // self.slots)
         self._step_ns = max(16, int((_POLL - _SEND) * self.slot_ns / self.sends))
         calm = 2 if "stuck" in parameters.inject else 1
-        self.faults = faults_of(parameters.faults, (self.end_ns - ORIGIN_NS) // calm, rng)
+        self.faults: list[SyntheticFault] = faults_of(parameters.faults, (self.end_ns - ORIGIN_NS) // calm, rng)
         self.set_controls(np.zeros(self.slots, np.int64))
 
     def set_controls(self, controls: Ints) -> None:
@@ -158,7 +158,7 @@ def _spread(share: np.ndarray, sends: int, rng: np.random.Generator) -> Ints:
     return rng.permutation(np.repeat(np.arange(share.size), counts))
 
 
-def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[Fault]:
+def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[SyntheticFault]:
     """Return `count` faults, spread over a span of time from `ORIGIN_NS` on."""
     faults = []
     for number in range(count):
@@ -166,7 +166,7 @@ def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[Fault]
         start_ns = ORIGIN_NS + int(span_ns * (number + 0.5 + 0.2 * rng.random()) / count)
         effective_ns = start_ns + length_ns // 50
         faults.append(
-            Fault(
+            SyntheticFault(
                 kind=_KINDS[int(rng.integers(len(_KINDS)))],
                 target=f"n{int(rng.integers(3)) + 1}",
                 start_ns=start_ns,

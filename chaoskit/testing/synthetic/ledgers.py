@@ -26,7 +26,7 @@ from chaoskit.testing.synthetic.layout import ORIGIN_NS, shares
 from chaoskit.testing.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.randomness import Ints
-from chaoskit.testing.synthetic.rows import NONE, RECEIVED, SENT, Observed, Rows, message_table, observation_table
+from chaoskit.testing.synthetic.rows import NONE, RECEIVED, SENT, Observed, RowArrays, message_table, observation_table
 from chaoskit.testing.synthetic.sends import INFO, OK
 
 TOPIC = "ledger"
@@ -66,7 +66,7 @@ class LedgerSimulation:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.audits: dict[Place, Audit] = {}
-        self.faults = FAULTS.empty_table()
+        self.faults: Any = FAULTS.empty_table()
         self.truth: list[dict[str, Any]] = []
         self._clients = [f"producer-{index}" for index in range(parameters.producers)]
         self._clients += [f"consumer-{index}" for index in range(parameters.consumers)] + ["recoverer-0", AUDITOR]
@@ -90,7 +90,7 @@ class LedgerSimulation:
         self._ledgers = [(ledger.place, ledger.rows(rank)) for ledger in ledgers]
         self.observations = {ledger.place: [ledger.observations(rank)] for ledger in ledgers}
         self.truth = [row for ledger in ledgers for row in ledger.truth]
-        self.rows = sum(rows.op.size for _, rows in self._ledgers)
+        self.rows: int = sum(rows.op.size for _, rows in self._ledgers)
 
     def partitions(self) -> Iterator[tuple[tuple[str, int], int, Iterator[pa.Table]]]:
         """Yield place, number of rows and tables of each ledger."""
@@ -148,7 +148,7 @@ class _Ledger:
         self.place = TOPIC, number
         self.truth: list[dict[str, Any]] = []
         self._run = run
-        self._parts: list[Rows] = []
+        self._parts: list[RowArrays] = []
         self._stands: list[tuple[int, int, int]] = []
         self._cause = run.cause_of(number)
         self._writer, self._reader = number % parameters.producers, parameters.producers + number % parameters.consumers
@@ -197,9 +197,9 @@ class _Ledger:
         self._run.audits[self.place] = Bounds(0, self._end, complete=True)
         return at_ns
 
-    def rows(self, rank: Ints) -> Rows:
+    def rows(self, rank: Ints) -> RowArrays:
         """Return all rows, in the order of their operations."""
-        rows = Rows.joined(self._parts)
+        rows = RowArrays.joined(self._parts)
         rows.op = rank[rows.op]
         for row in self.truth:
             if row["op"] is not None:
@@ -213,7 +213,7 @@ class _Ledger:
 
     def _added(self, first: int, last: int, outcome: int) -> None:
         ops = self._run.operate("add", self._writer, self._add_ns[first:last], self._interval_ns // 2, outcome)
-        rows = Rows.blank(last - first, SENT)
+        rows = RowArrays.blank(last - first, SENT)
         rows.op, rows.value = ops, self._value[first:last]
         rows.position = np.arange(first, last) if outcome == OK else np.full(last - first, NONE)
         rows.intended_ns = rows.sent_ns = self._add_ns[first:last]
@@ -240,7 +240,7 @@ class _Ledger:
         self._receive(np.repeat(op, entries.size), entries, entries, start)
 
     def _receive(self, ops: Ints, entries: Ints, positions: Ints, starts: Ints) -> None:
-        rows = Rows.blank(entries.size, RECEIVED)
+        rows = RowArrays.blank(entries.size, RECEIVED)
         rows.op, rows.value, rows.position = ops, self._value[entries], positions
         rows.intended_ns = rows.sent_ns = self._add_ns[entries]
         if entries.size:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Part, PartitionSetting
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.synthetic.folder import simulate
 from chaoskit.testing.synthetic.parameters import Parameters
@@ -41,7 +41,7 @@ def generate(parameters: Parameters) -> Generated:
     operations = _joined(list(simulation.operations()), OPERATIONS)
     parts = [
         Part(
-            Setting(*place, simulation.model, simulation.audits[place], windows),
+            PartitionSetting(*place, simulation.model, simulation.audits[place], windows),
             table,
             operations,
             _joined(simulation.observations.get(place, []), OBSERVATIONS),

@@ -16,7 +16,7 @@ from chaoskit.testing.synthetic.consumption import Consumption
 from chaoskit.testing.synthetic.edits import Edits
 from chaoskit.testing.synthetic.partition import AUDIT_POLL_NS
 from chaoskit.testing.synthetic.rows import NONE, numbers, words
-from chaoskit.testing.synthetic.sends import FAIL, INFO, Sender
+from chaoskit.testing.synthetic.sends import FAIL, INFO, SyntheticSender
 
 CHUNK_OPERATIONS = 500_000
 
@@ -100,7 +100,7 @@ class OperationStream:
         edits: the deviations.
     """
 
-    def __init__(self, sender: Sender, consumption: Consumption, edits: Edits) -> None:
+    def __init__(self, sender: SyntheticSender, consumption: Consumption, edits: Edits) -> None:
         self._layout, self._sender = sender.layout, sender
         self._consumption, self._edits = consumption, edits
         parameters = self._layout.parameters

@@ -11,7 +11,7 @@ import pyarrow as pa
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.message import PAYLOADS
 from chaoskit.model.observations.row import KINDS
-from chaoskit.testing.synthetic.consumption import BACK_MAX, GROUP, Consumption, Reader, mark_rows
+from chaoskit.testing.synthetic.consumption import BACK_MAX, GROUP, Consumption, SyntheticReader, mark_rows
 from chaoskit.testing.synthetic.edits import (
     CORRUPT,
     EXCHANGE,
@@ -26,8 +26,8 @@ from chaoskit.testing.synthetic.edits import (
     positions_of,
 )
 from chaoskit.testing.synthetic.randomness import Ints
-from chaoskit.testing.synthetic.rows import RECEIVED, SENT, Observed, Rows, message_table, observation_table
-from chaoskit.testing.synthetic.sends import NONE, OK, Sender, Sends
+from chaoskit.testing.synthetic.rows import RECEIVED, SENT, Observed, RowArrays, message_table, observation_table
+from chaoskit.testing.synthetic.sends import NONE, OK, SlotSends, SyntheticSender
 
 CHUNK_ROWS = 500_000
 
@@ -72,7 +72,7 @@ class PartitionStream:
         edits: the deviations.
     """
 
-    def __init__(self, index: int, sender: Sender, consumption: Consumption, edits: Edits) -> None:
+    def __init__(self, index: int, sender: SyntheticSender, consumption: Consumption, edits: Edits) -> None:
         self._layout, self._sender, self._consumption = sender.layout, sender, consumption
         self._index = index
         self._place = self._layout.parameters.place(index)
@@ -115,7 +115,7 @@ class PartitionStream:
         for first in range(0, self._layout.slots, step):
             yield first, min(first + step, self._layout.slots)
 
-    def _logs(self) -> Iterator[tuple[int, int, Sends, Log, Ints]]:
+    def _logs(self) -> Iterator[tuple[int, int, SlotSends, Log, Ints]]:
         """Yield sections of slots with their sends, the appended messages, and their positions."""
         next_position, appended_ns = 0, 0
         for first, last in self._chunks():
@@ -138,7 +138,7 @@ class PartitionStream:
             yield first, last, sends, log, position
         self._stored = next_position
 
-    def _deviate(self, sends: Sends, position: Ints, log: Log) -> None:
+    def _deviate(self, sends: SlotSends, position: Ints, log: Log) -> None:
         for at, content in inside(self._edits.content, sends.number):
             row = position[at] - log.first
             log.value[row], log.intended_ns[row], log.sent_ns[row], log.key[row] = content
@@ -161,15 +161,15 @@ class PartitionStream:
             if self._marks:
                 self.observations.append(self._marked(first, last, reached[0]))
             kept = min(int(reach[-BACK_MAX]) for reach in reached)
-            rows = Rows.joined(parts).by_op()
+            rows = RowArrays.joined(parts).by_op()
             if rows.op.size:
                 yield message_table(rows, self._place)
 
-    def _sent(self, sends: Sends, position: Ints) -> Rows:
+    def _sent(self, sends: SlotSends, position: Ints) -> RowArrays:
         acked = np.where((sends.outcome == OK) & sends.stored, position, NONE)
         for at, other in inside(self._edits.acked_as, sends.number):
             acked[at] = NONE if other < 0 else position[other - int(sends.number[0])]
-        rows = Rows.blank(sends.op.size, SENT)
+        rows = RowArrays.blank(sends.op.size, SENT)
         rows.op, rows.value, rows.position, rows.key = (
             sends.op,
             sends.value,
@@ -179,7 +179,9 @@ class PartitionStream:
         rows.intended_ns, rows.sent_ns = sends.intended_ns, sends.start_ns
         return rows
 
-    def _received(self, reader: Reader, first: int, last: int, log: Log, before: Ints) -> tuple[Rows, Ints]:
+    def _received(
+        self, reader: SyntheticReader, first: int, last: int, log: Log, before: Ints
+    ) -> tuple[RowArrays, Ints]:
         """Return what a reader receives in slots, and its position after each, including the BACK_MAX slots before."""
         slots = np.arange(first, last)
         consumer = reader.consumers[first:last]
@@ -206,8 +208,8 @@ class PartitionStream:
             _exchange(rows, log, at)
         return rows, reached
 
-    def _read(self, at: Ints, log: Log) -> Rows:
-        rows = Rows.blank(at.size, RECEIVED)
+    def _read(self, at: Ints, log: Log) -> RowArrays:
+        rows = RowArrays.blank(at.size, RECEIVED)
         rows.value, rows.position, rows.key = log.value[at], log.first + at, log.key[at]
         rows.intended_ns, rows.sent_ns = log.intended_ns[at], log.sent_ns[at]
         damaged = np.flatnonzero(log.flags[at] & CORRUPT)
@@ -261,7 +263,7 @@ def _deviating(at: Ints, which: Ints, log: Log) -> tuple[Ints, Ints]:
     return at, which
 
 
-def _exchange(rows: Rows, log: Log, at: Ints) -> None:
+def _exchange(rows: RowArrays, log: Log, at: Ints) -> None:
     for row in np.flatnonzero(log.flags[at] & EXCHANGE):
         other = at[row] + 1
         rows.value[row] = log.value[other]

@@ -20,7 +20,7 @@ _HOLD_NS = 5 * _SECOND_NS
 
 
 @dataclass(slots=True)
-class Message:
+class QueuedMessage:
     """A message in a queue.
 
     Attributes:
@@ -60,21 +60,21 @@ class Broker:
 
     kind: str
     cause: str | None
-    ready: list[tuple[int, int, Message]] = field(default_factory=list)
-    later: list[tuple[int, int, Message]] = field(default_factory=list)
-    held: dict[int, dict[int, Message]] = field(default_factory=dict)
-    dead: list[tuple[Message, str]] = field(default_factory=list)
+    ready: list[tuple[int, int, QueuedMessage]] = field(default_factory=list)
+    later: list[tuple[int, int, QueuedMessage]] = field(default_factory=list)
+    held: dict[int, dict[int, QueuedMessage]] = field(default_factory=dict)
+    dead: list[tuple[QueuedMessage, str]] = field(default_factory=list)
     keeps_all: bool = False
 
     def setting(self, name: str) -> int | None:
         """Return a setting's number, if it is declared."""
         return SETTINGS[self.kind].get(name)
 
-    def struck(self, message: Message, *causes: str) -> bool:
+    def struck(self, message: QueuedMessage, *causes: str) -> bool:
         """Return whether one of these causes happens to a message."""
         return message.victim and self.cause in causes
 
-    def publish(self, message: Message) -> None:
+    def publish(self, message: QueuedMessage) -> None:
         """Take a message that was sent."""
         if self.struck(message, "forgotten-message") or self.kind == "nowhere":
             return
@@ -110,7 +110,7 @@ class Broker:
         while length is not None and len(self.ready) > length and not self.keeps_all:
             self.dead.append((heapq.heappop(self.ready)[2], "maxlen"))
 
-    def deliver(self, consumer: int, limit: int = PREFETCH) -> Iterator[tuple[Message, int]]:
+    def deliver(self, consumer: int, limit: int = PREFETCH) -> Iterator[tuple[QueuedMessage, int]]:
         """Yield messages for a consumer, each with the delivery count that it is told."""
         held = self.held.setdefault(consumer, {})
         while self.ready and len(held) < limit:
@@ -119,7 +119,7 @@ class Broker:
             delivery_count = 0 if self.struck(message, "unmarked-return") else max(message.count, int(message.marked))
             yield message, delivery_count
 
-    def settle(self, consumer: int, message: Message, how: str, now_ns: int) -> None:
+    def settle(self, consumer: int, message: QueuedMessage, how: str, now_ns: int) -> None:
         """Do what a consumer asks for."""
         del self.held[consumer][message.number]
         if how == "nack":
@@ -137,7 +137,7 @@ class Broker:
             if not self.struck(message, "forgotten-delivery"):
                 self._return(message, now_ns)
 
-    def wish_of(self, consumer: int, message: Message) -> str:
+    def wish_of(self, consumer: int, message: QueuedMessage) -> str:
         """Return what a consumer does with a message that it received."""
         if message.wish == "leave":
             return "leave" if len(self.held[consumer]) < PREFETCH // 2 or message.victim else "ack"
@@ -148,7 +148,7 @@ class Broker:
             return "nack"
         return "reject" if message.wish == "reject" and limit is not None else "ack"
 
-    def _return(self, message: Message, now_ns: int) -> None:
+    def _return(self, message: QueuedMessage, now_ns: int) -> None:
         message.count += 1
         limit = self.setting("delivery-limit")
         if self.struck(message, "endless-returns"):

@@ -10,7 +10,7 @@ from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.testing.synthetic.layout import ORIGIN_NS
 from chaoskit.testing.synthetic.parameters import Parameters
-from chaoskit.testing.synthetic.queue_broker import MS, TICK_NS, Broker, Message
+from chaoskit.testing.synthetic.queue_broker import MS, TICK_NS, Broker, QueuedMessage
 from chaoskit.testing.synthetic.queue_causes import PREFETCH, QUEUE_CAUSES, SETTINGS
 from chaoskit.testing.synthetic.queue_rows import QueueRows
 from chaoskit.testing.synthetic.sends import FAIL, INFO, OK
@@ -95,7 +95,7 @@ class QueueRun:
             self._own.told(self._run.declare_op, "declared", name=name, position=number)
         self._dead.told(self._run.declare_op, "declared", name="dead-letters-of", position=1)
 
-    def _send(self) -> list[Message]:
+    def _send(self) -> list[QueuedMessage]:
         """Send everything; return what reaches the queue."""
         producers, errors, size = self._run.parameters.producers, self._run.parameters.errors, self._size
         step_ns = self._run.span_ns // max(size, 1)
@@ -118,7 +118,7 @@ class QueueRun:
             if self._kind == "priorities":
                 self._own.told(op, "prioritised", value=value, position=priorities[number])
             if outcome == OK or (outcome == INFO and info_kept[number]):
-                due.append(Message(number, value, start_ns, priorities[number], wish, number == victim))
+                due.append(QueuedMessage(number, value, start_ns, priorities[number], wish, number == victim))
         return due
 
     def _tick(self, now_ns: int) -> None:
@@ -148,7 +148,7 @@ class QueueRun:
         if not taken:
             return
         op = self._run.operate("receive", client, now_ns + 3 * MS, MS)
-        settled: dict[str, list[Message]] = {"nack": [], "reject": [], "ack": []}
+        settled: dict[str, list[QueuedMessage]] = {"nack": [], "reject": [], "ack": []}
         for message, delivery_count in taken:
             self._own.received(op, message.value, message.sent_ns, now_ns + 4 * MS, delivery_count)
             wish = broker.wish_of(consumer, message)
@@ -159,7 +159,7 @@ class QueueRun:
                 start_ns = now_ns + (5 + 2 * place) * MS
                 self._settle(consumer, how, messages, start_ns)
 
-    def _settle(self, consumer: int, how: str, messages: list[Message], start_ns: int) -> None:
+    def _settle(self, consumer: int, how: str, messages: list[QueuedMessage], start_ns: int) -> None:
         op = self._run.operate(how, self._run.consumer(consumer), start_ns, MS)
         kind = {"nack": "nacked", "reject": "rejected", "ack": "acked"}[how]
         for message in messages:

@@ -53,17 +53,17 @@ class QueueSimulation:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.faults = FAULTS.empty_table()
+        self.faults: Any = FAULTS.empty_table()
         self.clients = [f"producer-{index}" for index in range(parameters.producers)]
         self.clients += [f"consumer-{index}" for index in range(parameters.consumers + 1)] + [AUDITOR]
         self._operations: list[tuple[int, int, int, int, int]] = []
         sizes = np.round(parameters.messages / _COPIES * shares(parameters)).astype(int)
-        self.span_ns = max(_SPAN_NS, int(sizes.sum()) * 1_000_000_000 // parameters.rate)
-        self.end_ns = ORIGIN_NS + -(-self.span_ns // TICK_NS) * TICK_NS
-        self.audit_ns = self.end_ns + _SETTLE_NS
-        self.crashes = self._crash()
-        self.declare_op = self.operate("declare", 0, 0, MS)
-        self.audit_op = self.operate("audit", len(self.clients) - 1, self.audit_ns, _SETTLE_NS)
+        self.span_ns: int = max(_SPAN_NS, int(sizes.sum()) * 1_000_000_000 // parameters.rate)
+        self.end_ns: int = ORIGIN_NS + -(-self.span_ns // TICK_NS) * TICK_NS
+        self.audit_ns: int = self.end_ns + _SETTLE_NS
+        self.crashes: list[tuple[int, int]] = self._crash()
+        self.declare_op: int = self.operate("declare", 0, 0, MS)
+        self.audit_op: int = self.operate("audit", len(self.clients) - 1, self.audit_ns, _SETTLE_NS)
         self.operate("subscribe", len(self.clients) - 1, self.audit_ns + MS, MS)
         self._join_and_leave()
         causes = self._choose(sizes)
@@ -80,7 +80,7 @@ class QueueSimulation:
         self.observations = {rows.place: [rows.observation_table(self._rank)] for rows in tables}
         self.audits: dict[Place, Audit] = {rows.place: Drained(complete=True) for rows in tables}
         self.truth: list[dict[str, Any]] = [row for run in runs for row in run.truth]
-        self.rows = sum(table.num_rows for _, table in self._messages)
+        self.rows: int = sum(table.num_rows for _, table in self._messages)
 
     def partitions(self) -> Iterator[tuple[Place, int, Iterator[pa.Table]]]:
         """Yield place, number of rows and tables of each queue."""

@@ -50,7 +50,7 @@ class Lognormal:
     def __init__(self, median_ns: int, sigma: float) -> None:
         quantile = (np.arange(2**_TABLE_BITS) + 0.5) / 2**_TABLE_BITS
         self._table: Ints = np.exp(math.log(median_ns) + sigma * ndtri(quantile)).astype(np.int64)
-        self.longest_ns = int(self._table[-1])
+        self.longest_ns: int = int(self._table[-1])
 
     def draw(self, uniform: Ints) -> Ints:
         """Return a duration for each number below 2**bits."""

@@ -17,7 +17,7 @@ NONE = -1
 
 
 @dataclass(slots=True)
-class Rows:
+class RowArrays:
     """Messages of one partition; NONE represents null."""
 
     op: Ints
@@ -31,31 +31,31 @@ class Rows:
     payload: Ints
 
     @classmethod
-    def blank(cls, size: int, direction: int) -> Rows:
+    def blank(cls, size: int, direction: int) -> RowArrays:
         """Return rows of one direction without further data."""
         none, zeros = np.full(size, NONE), np.zeros(size, np.int8)
         key = np.full(size, NONE, np.int32)
         return cls(none, np.full(size, direction, np.int8), key, none, none, none, none, none, zeros)
 
     @classmethod
-    def joined(cls, parts: list[Rows]) -> Rows:
+    def joined(cls, parts: list[RowArrays]) -> RowArrays:
         """Concatenate parts."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
-    def by_op(self) -> Rows:
+    def by_op(self) -> RowArrays:
         """Return the rows in order of operation; the sort is stable."""
         return self.take(np.argsort(self.op, kind="stable"))
 
-    def take(self, rows: Ints) -> Rows:
+    def take(self, rows: Ints) -> RowArrays:
         """Return a subset of the rows."""
-        return Rows(*(getattr(self, name)[rows] for name in _COLUMNS))
+        return RowArrays(*(getattr(self, name)[rows] for name in _COLUMNS))
 
-    def slice(self, first: int, last: int) -> Rows:
+    def slice(self, first: int, last: int) -> RowArrays:
         """Return consecutive rows."""
-        return Rows(*(getattr(self, name)[first:last] for name in _COLUMNS))
+        return RowArrays(*(getattr(self, name)[first:last] for name in _COLUMNS))
 
 
-_COLUMNS = [column.name for column in fields(Rows)]
+_COLUMNS = [column.name for column in fields(RowArrays)]
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ def numbers(column: Ints, kind: pa.DataType = pa.int64()) -> pa.Array:  # noqa: 
     return pa.array(column, kind, mask=column == NONE)
 
 
-def message_table(rows: Rows, place: tuple[str, int]) -> pa.Table:
+def message_table(rows: RowArrays, place: tuple[str, int]) -> pa.Table:
     """Return rows of a partition as a table of schema MESSAGES."""
     size = rows.op.size
     zeros = np.zeros(size, np.int32)

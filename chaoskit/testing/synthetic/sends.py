@@ -26,7 +26,7 @@ LONGEST_NS = _LATENCY.longest_ns * SLOWER_IN_FAULT + _RETRY_NS + _TIMEOUT_NS
 
 
 @dataclass(slots=True)
-class Sends:
+class SlotSends:
     """Sends in order of invocation, one element per send. `end_ns` is NONE if the outcome was not reported.
 
     Attributes:
@@ -46,7 +46,7 @@ class Sends:
     stored: Flags
 
 
-class Sender:
+class SyntheticSender:
     """Computes sends.
 
     Args:
@@ -56,15 +56,17 @@ class Sender:
 
     def __init__(self, layout: Layout, stalls: tuple[tuple[int, int], ...] = ()) -> None:
         self.layout = layout
-        self.gaps = sorted([(fault.effective_ns, fault.back_ns) for fault in layout.faults] + list(stalls))
-        self.longest_ns = LONGEST_NS + sum(to - begin for begin, to in self.gaps)
+        self.gaps: list[tuple[int, int]] = sorted(
+            [(fault.effective_ns, fault.back_ns) for fault in layout.faults] + list(stalls)
+        )
+        self.longest_ns: int = LONGEST_NS + sum(to - begin for begin, to in self.gaps)
         self._places = [np.flatnonzero(layout.partition == index) for index in range(layout.parameters.places)]
 
     def places(self, partition: int) -> Ints:
         """Return the places in a slot of the sends of a partition."""
         return self._places[partition]
 
-    def sends(self, first: int, last: int, places: Ints) -> Sends:
+    def sends(self, first: int, last: int, places: Ints) -> SlotSends:
         """Return the sends at these places of the slots from `first` to before `last`."""
         layout = self.layout
         slot, place = np.arange(first, last)[:, None], places[None, :]
@@ -91,7 +93,7 @@ class Sender:
         late = np.flatnonzero(outcome == INFO)
         end_ns[late] = np.where(untold[late], NONE, end_ns[late] + _TIMEOUT_NS)
         number = np.arange(first * places.size, last * places.size)
-        return Sends(op, number, value, intended_ns, start_ns, end_ns, appended_ns, outcome, stored)
+        return SlotSends(op, number, value, intended_ns, start_ns, end_ns, appended_ns, outcome, stored)
 
     def keys(self, partition: int, op: Ints) -> Ints:
         """Return the keys of a partition's sends; keys of partitions are disjoint. NONE: no key."""

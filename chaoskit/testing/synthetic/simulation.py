@@ -18,7 +18,7 @@ from chaoskit.testing.synthetic.layout import Layout
 from chaoskit.testing.synthetic.operations import OperationStream, audit_polls
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.partition import AUDIT_POLL_NS, PartitionStream
-from chaoskit.testing.synthetic.sends import Sender
+from chaoskit.testing.synthetic.sends import SyntheticSender
 
 
 class Simulation:
@@ -34,7 +34,7 @@ class Simulation:
         self.layout = Layout(parameters)
         self._consumption = Consumption(self.layout)
         self._edits: Edits = plan_edits(self.layout, self._consumption)
-        self._sender = Sender(self.layout, tuple(self._edits.stalls))
+        self._sender = SyntheticSender(self.layout, tuple(self._edits.stalls))
         for index, mark in self._edits.marks:
             self._consumption.marks[index].append(mark)
         self._operations = OperationStream(self._sender, self._consumption, self._edits)

@@ -18,7 +18,7 @@ from chaoskit.testing.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.partition import AUDIT_POLL_NS, CHUNK_ROWS
 from chaoskit.testing.synthetic.randomness import Ints, Lognormal
-from chaoskit.testing.synthetic.rows import NONE, RECEIVED, SENT, Rows, message_table
+from chaoskit.testing.synthetic.rows import NONE, RECEIVED, SENT, RowArrays, message_table
 from chaoskit.testing.synthetic.sends import FAIL, INFO
 from chaoskit.testing.synthetic.transactions import (
     ABORTED,
@@ -30,7 +30,7 @@ from chaoskit.testing.synthetic.transactions import (
     POLL,
     SEND,
     UNKNOWN,
-    Transactions,
+    PlannedTransactions,
 )
 
 _ERRORS = ["aborted", "_MSG_TIMED_OUT", "_PURGE_QUEUE"]
@@ -45,7 +45,7 @@ class TransactionSimulation:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._all = Transactions(parameters)
+        self._all = PlannedTransactions(parameters)
         rng = np.random.default_rng([parameters.seed, 5])
         for name, cause in TRANSACTION_CAUSES.items():
             for _ in range(parameters.inject.get(name, 0)):
@@ -114,17 +114,17 @@ class TransactionSimulation:
         self._present = np.flatnonzero(present)
         self._op = parameters.consumers + np.cumsum(present) - 1
 
-    def _partition(self, index: int, own: Ints) -> Rows:
+    def _partition(self, index: int, own: Ints) -> RowArrays:
         """Return all rows of a partition; `own` has its messages, in order."""
         everything, messages = self._all, self._all.messages
-        sent = Rows.blank(own.size, SENT)
+        sent = RowArrays.blank(own.size, SENT)
         at = everything.grid(messages.txn[own], SEND + messages.nth[own])
         sent.op, sent.value, sent.position = self._op[at], messages.value[own], messages.acked[own]
         sent.intended_ns = sent.sent_ns = everything.start_ns(at)
         sent.position = np.where(self._failed_sends(own), NONE, sent.position)
         shown = own[messages.visible[own]]
         shown = shown[np.argsort(messages.position[shown], kind="stable")]
-        log = Rows.blank(shown.size, RECEIVED)
+        log = RowArrays.blank(shown.size, RECEIVED)
         at = everything.grid(messages.txn[shown], SEND + messages.nth[shown])
         log.value, log.position = messages.value[shown], messages.position[shown]
         log.intended_ns = log.sent_ns = everything.start_ns(at)
@@ -134,7 +134,7 @@ class TransactionSimulation:
         pollers = range(index, everything.producers, self.parameters.places)
         parts += [self._polled(producer, log, turn) for producer in pollers]
         parts.append(self._audited(log))
-        return Rows.joined(parts).by_op()
+        return RowArrays.joined(parts).by_op()
 
     def _home(self, own: Ints, shown: Ints) -> Ints:
         """Return the transaction whose commit makes each shown message visible: the one of its place in the log."""
@@ -150,7 +150,7 @@ class TransactionSimulation:
         aborted = (self._all.ended == ABORTED) & ~self._all.committed
         return (last & aborted[messages.txn] & (messages.value % 2 == 0) & ~messages.visible)[own]
 
-    def _read(self, log: Rows, begin: Ints, end: Ints, places: Ints) -> Rows:
+    def _read(self, log: RowArrays, begin: Ints, end: Ints, places: Ints) -> RowArrays:
         """Return what polls at these places receive: the messages from `begin` to before `end`."""
         counts = np.maximum(end - begin, 0)
         which = np.repeat(np.arange(places.size), counts)
@@ -160,14 +160,14 @@ class TransactionSimulation:
         rows.received_ns = (self._all.start_ns(places) + self._all.step_ns(places) // 2)[which]
         return rows
 
-    def _consumed(self, index: int, log: Rows, home: Ints) -> Rows:
+    def _consumed(self, index: int, log: RowArrays, home: Ints) -> RowArrays:
         everything = self._all
         turns = np.arange(everything.rounds)
         end = np.searchsorted(home, (turns + 1) * everything.producers)
         places = everything.consumer_grid(turns, index % self.parameters.consumers)
         return self._read(log, np.concatenate(([0], end[:-1])), end, places)
 
-    def _polled(self, producer: int, log: Rows, home: Ints) -> Rows:
+    def _polled(self, producer: int, log: RowArrays, home: Ints) -> RowArrays:
         everything = self._all
         txn = np.arange(producer, everything.count, everything.producers)
         txn = txn[everything.polls[txn]]
@@ -185,7 +185,7 @@ class TransactionSimulation:
     def _poll_op(self, txn: int) -> int:
         return int(self._op[self._all.grid(np.array(txn), POLL)])
 
-    def _audited(self, log: Rows) -> Rows:
+    def _audited(self, log: RowArrays) -> RowArrays:
         rows = log.take(np.arange(log.op.size))
         poll = rows.position // self.parameters.batch + sum(self._audit_polls)
         rows.op = self._audit_op + 2 + poll

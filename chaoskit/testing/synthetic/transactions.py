@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chaoskit.model.message import PRODUCER_SHIFT
-from chaoskit.testing.synthetic.layout import ORIGIN_NS, Fault, faults_of, shares
+from chaoskit.testing.synthetic.layout import ORIGIN_NS, SyntheticFault, faults_of, shares
 from chaoskit.testing.synthetic.parameters import Parameters
 from chaoskit.testing.synthetic.randomness import Flags, Ints
 
@@ -35,7 +35,7 @@ _WORK = 5 + SENDS_MAX
 
 
 @dataclass(slots=True)
-class Messages:
+class TransactionMessages:
     """Messages sent in transactions, in order of transaction and sending.
 
     Attributes:
@@ -59,7 +59,7 @@ class Messages:
 
 @dataclass(slots=True)
 class TransactionEdits:
-    """Deviations other than changes of `Messages`.
+    """Deviations other than changes of `TransactionMessages`.
 
     Attributes:
         sees: for polling transactions, the transaction (exclusive) up to which they see messages instead.
@@ -76,7 +76,7 @@ class TransactionEdits:
     truth: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Transactions:
+class PlannedTransactions:
     """All transactions.
 
     Attributes:
@@ -92,21 +92,21 @@ class Transactions:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         rng = np.random.default_rng([parameters.seed, 4])
-        self.producers = min(parameters.producers, parameters.transactions)
-        self.rounds = parameters.transactions // self.producers
-        self.count = self.rounds * self.producers
+        self.producers: int = min(parameters.producers, parameters.transactions)
+        self.rounds: int = parameters.transactions // self.producers
+        self.count: int = self.rounds * self.producers
         errors = max(parameters.errors, _RESTARTS) if "zombie" in parameters.inject else parameters.errors
-        self.ended = rng.choice(4, self.count, p=[0.95 - 5 * errors / 2, 0.05, 2 * errors, errors / 2])
-        self.committed = (self.ended == COMMITTED) | ((self.ended == UNKNOWN) & (rng.random(self.count) < 0.5))
-        self.polls = rng.random(self.count) < 0.25
+        self.ended: Ints = rng.choice(4, self.count, p=[0.95 - 5 * errors / 2, 0.05, 2 * errors, errors / 2])
+        self.committed: Any = (self.ended == COMMITTED) | ((self.ended == UNKNOWN) & (rng.random(self.count) < 0.5))
+        self.polls: Flags = rng.random(self.count) < 0.25
         restarts = (self.ended >= UNKNOWN).reshape(self.rounds, self.producers)
         before = np.vstack((np.zeros((1, self.producers), np.int64), np.cumsum(restarts, axis=0)[:-1]))
         self.incarnation: Ints = np.ravel(before + 1).astype(np.int64)
-        self.begins = np.ones(self.count, np.bool_)
+        self.begins: Ints = np.ones(self.count, np.bool_)
         self.begins[self.producers :] = self.ended[: -self.producers] >= UNKNOWN
         self.messages = self._messages(rng)
         self.edits = TransactionEdits()
-        self.width = self.producers * _WORK + parameters.consumers
+        self.width: int = self.producers * _WORK + parameters.consumers
         self._time(rng)
 
     def producer(self, txn: Ints) -> Ints:
@@ -117,7 +117,7 @@ class Transactions:
         """Return the partition that a producer polls."""
         return producer % self.parameters.places
 
-    def _messages(self, rng: np.random.Generator) -> Messages:
+    def _messages(self, rng: np.random.Generator) -> TransactionMessages:
         size = rng.integers(1, SENDS_MAX + 1, self.count)
         txn = np.repeat(np.arange(self.count), size)
         nth = np.arange(txn.size) - np.repeat(np.cumsum(size) - size, size)
@@ -129,11 +129,11 @@ class Transactions:
         sequence[order] = np.arange(txn.size) - np.repeat(np.cumsum(counts) - counts, counts)
         position = _positions(txn, partition, self.parameters.places)
         value = (producer << PRODUCER_SHIFT) | sequence
-        return Messages(txn, nth, partition, value, position, self.committed[txn], position.copy())
+        return TransactionMessages(txn, nth, partition, value, position, self.committed[txn], position.copy())
 
     def _time(self, rng: np.random.Generator) -> None:
         length_ns = self.width * _STEP_NS + _REST_NS
-        self.faults: list[Fault] = faults_of(self.parameters.faults, self.rounds * length_ns, rng)
+        self.faults: list[SyntheticFault] = faults_of(self.parameters.faults, self.rounds * length_ns, rng)
         begin_ns = ORIGIN_NS + np.arange(self.rounds) * length_ns
         slower = np.ones(self.rounds, np.int64)
         for fault in self.faults:
@@ -142,7 +142,7 @@ class Transactions:
             first = int(np.searchsorted(begin_ns, fault.start_ns))
             slower[first : first + max(1, covered)] = _SLOWER_IN_FAULT
         self.slower = slower
-        self.round_ns = ORIGIN_NS + np.concatenate(([0], np.cumsum(slower * length_ns)))
+        self.round_ns: Ints = ORIGIN_NS + np.concatenate(([0], np.cumsum(slower * length_ns)))
         self.faults = _moved(self.faults, begin_ns, self.round_ns)
 
     def grid(self, txn: Ints, what: Ints | int) -> Ints:
@@ -187,7 +187,7 @@ def _positions(txn: Ints, partition: Ints, places: int) -> Ints:
     return position
 
 
-def _moved(faults: list[Fault], planned_ns: Ints, actual_ns: Ints) -> list[Fault]:
+def _moved(faults: list[SyntheticFault], planned_ns: Ints, actual_ns: Ints) -> list[SyntheticFault]:
     """Return the faults, moved to the actual times of their rounds."""
 
     def moved(time_ns: int) -> int:
@@ -199,5 +199,5 @@ def _moved(faults: list[Fault], planned_ns: Ints, actual_ns: Ints) -> list[Fault
         shift = moved(fault.start_ns) - fault.start_ns
         times = [time_ns + shift for time_ns in
                  (fault.start_ns, fault.effective_ns, fault.back_ns, fault.heal_ns, fault.healed_ns)]  # fmt: skip
-        result.append(Fault(fault.kind, fault.target, *times))
+        result.append(SyntheticFault(fault.kind, fault.target, *times))
     return result

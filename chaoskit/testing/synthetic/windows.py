@@ -8,9 +8,9 @@ import numpy as np
 
 from chaoskit.base.errors import BadInput
 from chaoskit.testing.synthetic.consumption import Consumption
-from chaoskit.testing.synthetic.edits import Edits, Outcome
+from chaoskit.testing.synthetic.edits import EditedOutcome, Edits
 from chaoskit.testing.synthetic.randomness import Ints
-from chaoskit.testing.synthetic.sends import INFO, OK, WINDOW_SENDS, Sender
+from chaoskit.testing.synthetic.sends import INFO, OK, WINDOW_SENDS, SyntheticSender
 
 _WIDE = 256
 _TRIES = 300
@@ -18,21 +18,21 @@ _SETTLED, _CALM_END = 0.1, 0.75
 """Windows are searched between these fractions of a run."""
 
 
-class Window:
+class QuietSection:
     """Consecutive sends of one partition, all acknowledged and stored.
 
     Methods take indices of its sends.
     """
 
-    def __init__(self, index: int, first: int, size: int, sender: Sender, edits: Edits) -> None:
+    def __init__(self, index: int, first: int, size: int, sender: SyntheticSender, edits: Edits) -> None:
         slots = sender.window_slots(index)
         self.index, self.edits, self.sender = index, edits, sender
         self.slot = first
         self.sends = sender.sends(first, first + slots, sender.places(index))
-        self.size = min(self.sends.op.size, size)
-        self.key = sender.keys(index, self.sends.op)
+        self.size: int = min(self.sends.op.size, size)
+        self.key: Ints = sender.keys(index, self.sends.op)
         self.producer: Ints = (self.sends.value >> 40)[: self.size]
-        self.calm = bool(np.all((self.sends.outcome == OK)[: self.size]))
+        self.calm: bool = bool(np.all((self.sends.outcome == OK)[: self.size]))
 
     def op(self, at: int) -> int:
         return int(self.sends.op[at])
@@ -59,7 +59,7 @@ class Window:
 
     def end(self, at: int, outcome: int, error: str | None = None) -> None:
         """Change the outcome of a send."""
-        ended = Outcome(outcome, error)
+        ended = EditedOutcome(outcome, error)
         self.edits.of(self.index).outcomes[self.number(at)] = ended
         self.edits.operations[self.op(at)] = ended
 
@@ -99,7 +99,7 @@ class Windows:
         edits: existing deviations.
     """
 
-    def __init__(self, sender: Sender, consumption: Consumption, edits: Edits) -> None:
+    def __init__(self, sender: SyntheticSender, consumption: Consumption, edits: Edits) -> None:
         self.sender, self.consumption, self.edits = sender, consumption, edits
         layout = sender.layout
         self.layout = layout
@@ -116,7 +116,7 @@ class Windows:
         edges = np.searchsorted(self.layout.begin_ns(np.arange(self.layout.slots)), [begin_ns, end_ns])
         self._busy[max(0, int(edges[0]) - 2) : int(edges[1]) + 2] = True
 
-    def take(self, cause: str, other_than: int | None = None) -> Window:
+    def take(self, cause: str, other_than: int | None = None) -> QuietSection:
         """Return an unused window.
 
         Args:
@@ -129,7 +129,7 @@ class Windows:
         for index, first, size in self._candidates():
             if index == other_than or (index, first) in self._used or not self._free(index, first):
                 continue
-            window = Window(index, first, size, self.sender, self.edits)
+            window = QuietSection(index, first, size, self.sender, self.edits)
             if window.calm:
                 self._used.add((index, first))
                 return window
@@ -139,14 +139,14 @@ class Windows:
         """Return the error that an injection is not possible."""
         return BadInput(f"--inject {cause}: {why}; inject fewer, or use more --messages, --partitions or --consumers")
 
-    def tail(self, cause: str, size: int) -> tuple[Window, list[int]]:
+    def tail(self, cause: str, size: int) -> tuple[QuietSection, list[int]]:
         """Return the last slots of a partition with an unused end, and its last stored sends."""
         order = self.rng.permutation(np.flatnonzero(self._sizes))
         for index in (int(number) for number in order):
             if index in self._tails or self.edits.of(index).silent_from is not None:
                 continue
             slots = min(self.layout.slots, 2 * self.sender.window_slots(index))
-            window = Window(index, self.layout.slots - slots, _WIDE, self.sender, self.edits)
+            window = QuietSection(index, self.layout.slots - slots, _WIDE, self.sender, self.edits)
             window.sends = self.sender.sends(self.layout.slots - slots, self.layout.slots, self.sender.places(index))
             stored = np.flatnonzero(window.sends.stored)[-size:].tolist()
             if len(stored) == size:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.clients.feed import SubscriptionChange
-from clusters.common.matching import QUIET_S, Peers
+from clusters.common.matching import QUIET_S, MatchedPeers
 
 
 class Stays:
@@ -19,7 +19,7 @@ class Stays:
     """
 
     def __init__(self, topics: Sequence[str], lease_ns: int) -> None:
-        self._peers = {topic: Peers(lease_ns) for topic in topics}
+        self._peers = {topic: MatchedPeers(lease_ns) for topic in topics}
         self._changes: list[SubscriptionChange] = []
 
     def begin(self, since_ns: int, matched: Callable[[str], Collection[str]]) -> None:

@@ -11,7 +11,7 @@ from chaoskit.model.outcome import INFO, OK, Outcome
 from chaoskit.model.place import Place
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import ANSWER, Dialogue
-from clusters.common.relay.frames import Answer
+from clusters.common.relay.frames import RelayAnswer
 from clusters.common.relay.process import Jvm
 
 
@@ -73,7 +73,7 @@ class JavaConsumer:
         self._ask(b"x")
         self._dialogue.close()
 
-    def _ask(self, request: bytes) -> Answer:
+    def _ask(self, request: bytes) -> RelayAnswer:
         """Make a request and return the answer; meanwhile say what happens to partitions."""
         self._dialogue.say(request)
         while True:
@@ -83,7 +83,7 @@ class JavaConsumer:
             self._moved(kind, answer)
             self._dialogue.say(b"g")
 
-    def _moved(self, kind: bytes, answer: Answer) -> None:
+    def _moved(self, kind: bytes, answer: RelayAnswer) -> None:
         generation, owned = answer.number(), answer.places()
         assert self._membership is not None
         if kind == b"A":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from chaoskit.contract.systems.service import ServiceError
-from clusters.common.relay.frames import Answer
+from clusters.common.relay.frames import RelayAnswer
 from clusters.common.relay.process import Jvm
 
 ANSWER = b"k"
@@ -28,14 +28,14 @@ class Dialogue:
         """Make a request, or go on."""
         self._jvm.requests.write(request)
 
-    def hear(self) -> tuple[bytes, Answer]:
+    def hear(self) -> tuple[bytes, RelayAnswer]:
         """Return the kind and the content of the next frame.
 
         Raises:
             ServiceError: the JVM ended.
         """
         kind, size = _FRAME.unpack(self._exactly(_FRAME.size))
-        return kind, Answer(self._exactly(size))
+        return kind, RelayAnswer(self._exactly(size))
 
     def close(self) -> None:
         """End the JVM, whatever it does."""

@@ -33,7 +33,7 @@ def settings(given: Mapping[str, Any]) -> bytes:
     return struct.pack(">i", len(given)) + told
 
 
-class Answer:
+class RelayAnswer:
     """Reads a frame from its beginning."""
 
     def __init__(self, content: bytes) -> None:

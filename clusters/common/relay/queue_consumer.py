@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from chaoskit.contract.clients.client import Settlement
-from chaoskit.contract.clients.queue import Arrival, Change, Death
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.message import NO_POSITION
 from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.common.relay import frames
 from clusters.common.relay.dialogue import Dialogue
-from clusters.common.relay.frames import Answer
+from clusters.common.relay.frames import RelayAnswer
 from clusters.common.relay.process import Jvm
 
 
@@ -72,7 +72,7 @@ class JavaQueueConsumer(ABC):
         self._unsettled.difference_update(() if error else tags)
         return (INFO, error) if error else (OK, None)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ConsumerChange]:
         """Return none: a broker never ends a consumer and leaves its connection."""
         return []
 
@@ -83,6 +83,6 @@ class JavaQueueConsumer(ABC):
         except (OSError, ServiceError):
             return False
 
-    def _ask(self, request: bytes) -> Answer:
+    def _ask(self, request: bytes) -> RelayAnswer:
         self._dialogue.say(request)
         return self._dialogue.hear()[1]

@@ -20,23 +20,23 @@ See `struct xlog_rec_header` of Linux' fs/xfs/libxfs/xfs_log_format.h.
 """
 
 
-class Step(Enum):
+class JournalStep(Enum):
     """A step of a transaction of the journal: it begins to be written, or its end is written."""
 
     BEGIN = auto()
     COMMIT = auto()
 
 
-def steps(content: bytes) -> Iterator[Step]:
+def steps(content: bytes) -> Iterator[JournalStep]:
     """Yield the steps that a write does, in order, given its content."""
     at = content.find(_JBD2)
     while at >= 0:
         end = at + len(_JBD2)
         if content.startswith(_DESCRIPTOR, end):
-            yield Step.BEGIN
+            yield JournalStep.BEGIN
         elif content.startswith(_COMMIT, end):
-            yield Step.COMMIT
+            yield JournalStep.COMMIT
         at = content.find(_JBD2, end)
     if _XFS in content:
-        yield Step.BEGIN
-        yield Step.COMMIT
+        yield JournalStep.BEGIN
+        yield JournalStep.COMMIT

@@ -11,7 +11,7 @@ import numpy as np
 from chaoskit.model import payload
 from chaoskit.model.occurrences import search as payloads
 from clusters.hosts.disk.finds import Finds
-from clusters.hosts.disk.journal import Step, steps
+from clusters.hosts.disk.journal import JournalStep, steps
 from clusters.hosts.disk.oplog import Operation, Recording
 
 BLOCK = 4096
@@ -57,7 +57,7 @@ class Medium:
             self.finds.written(found, operation.time_ns, in_place=all(blocks))
         self._pieces.written(start, end)
         for step in steps(content):
-            if step is Step.BEGIN:
+            if step is JournalStep.BEGIN:
                 self._join(operation.time_ns)
                 self.finds.logged()
             else:

@@ -86,7 +86,7 @@ class OneFile(pyfuse3.Operations):
         return True
 
 
-class Control:
+class DiskControl:
     """Handles the requests of the harness."""
 
     def __init__(self, device: Device, cuts: Path) -> None:
@@ -145,7 +145,7 @@ async def _serve(folder: Path) -> None:
     log = OperationLog(folder / layout.LOG) if (folder / layout.BASE).exists() else None
     device = Device(folder / layout.IMAGE, settings, log, len(cuts.read_text().splitlines()) if cuts.exists() else 0)
     options = {"fsname=chaoskit-disk", "allow_other", "nosuid", "nodev"}
-    control = Control(device, cuts)
+    control = DiskControl(device, cuts)
     pyfuse3.init(OneFile(device), str(folder / layout.MOUNT), options)
     try:
         async with trio.open_nursery() as nursery:

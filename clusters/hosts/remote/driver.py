@@ -43,7 +43,7 @@ _REMOVE = 'rm -rf "$1"; rmdir --ignore-fail-on-non-empty "$(dirname "$1")" 2> /d
 
 
 class RemoteDriver:
-    """See `chaoskit.contract.clients.driver.Driver`.
+    """See `chaoskit.contract.clients.driver.LoadHost`.
 
     Args:
         name: its name in the inventory.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from clusters.hosts.remote.service import Service
+from clusters.hosts.remote.service import RemoteService
 
 _RESERVED = {"all", "clients", "harness", "hosts", "majority", "minority", "one"}
 
@@ -61,7 +61,7 @@ class HostSpec(Reach):
 
     become: Literal["sudo", "none"] = "sudo"
     node: str = ""
-    services: Annotated[dict[Name, Service], Field(min_length=1)]
+    services: Annotated[dict[Name, RemoteService], Field(min_length=1)]
     data: Annotated[str, StringConstraints(pattern="^/.")] | None = None
 
 

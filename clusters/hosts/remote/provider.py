@@ -11,7 +11,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.clients.driver import Driver
+from chaoskit.contract.clients.driver import LoadHost
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.disk import DATA
 from chaoskit.contract.hosts.switch import RELEASE, RELEASE_ALL, TOOLS
@@ -101,7 +101,7 @@ class SshProvider:
         """See `chaoskit.contract.clients.driver.Driving`."""
         check_drivers(options, names, files)
 
-    def drivers(self, journal: Journal, options: Inventory, names: Sequence[str], wal: Path) -> Sequence[Driver]:
+    def drivers(self, journal: Journal, options: Inventory, names: Sequence[str], wal: Path) -> Sequence[LoadHost]:
         """See `chaoskit.contract.clients.driver.Driving`."""
         return opened(journal, _PROVIDER, options, names, wal)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.hosts.host import HostError, Result
+from chaoskit.contract.hosts.host import CommandResult, HostError
 from chaoskit.contract.hosts.shell import bash
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
@@ -107,7 +107,7 @@ def obstacle_to(host: RemoteHost) -> Obstacle | None:
     return None
 
 
-def logged_in(machine: RemoteMachine, key: str, argv: Sequence[str]) -> Result | Obstacle:
+def logged_in(machine: RemoteMachine, key: str, argv: Sequence[str]) -> CommandResult | Obstacle:
     """Run a command on a machine; return its result, or why nobody can log in there.
 
     Args:

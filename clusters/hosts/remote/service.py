@@ -14,7 +14,7 @@ _STARTED = "/run/chaoskit/started.log"
 _KINDS = ("systemd", "supervisor", "pid_file", "port")
 
 
-class Service(BaseModel):
+class RemoteService(BaseModel):
     """One service of a host; exactly one of the first four says how its processes are found.
 
     Attributes:

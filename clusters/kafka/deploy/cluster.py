@@ -18,13 +18,13 @@ from clusters.kafka.artifacts import has_tools
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
 from clusters.kafka.deploy.effective import Reporter
 from clusters.kafka.deploy.ensemble import Ensemble
-from clusters.kafka.deploy.nodes import Nodes
+from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.deploy.probe import PartitionState, answers
 from clusters.kafka.deploy.service import KafkaService
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.metadata import can_migrate
 from clusters.kafka.operate.migration import Migrator
-from clusters.kafka.operate.operator import Operator
+from clusters.kafka.operate.operator import KafkaOperator
 from clusters.kafka.operate.upgrade import Upgrader
 from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
@@ -52,11 +52,11 @@ class KafkaCluster(KafkaService):
         self._hosts = hosts
         self._brokers = brokers
         self._ensemble = Ensemble(hosts, options) if options.in_zookeeper else None
-        self._nodes = Nodes(hosts, options, jars, self._ensemble)
+        self._nodes = KafkaNodes(hosts, options, jars, self._ensemble)
         self._credentials = Credentials(options.security, brokers) if options.security else None
         if self._credentials is not None:
             self._credentials.install()
-        operator = Operator(brokers, admin, options.version, self.answers)
+        operator = KafkaOperator(brokers, admin, options.version, self.answers)
         by_tools = [operator] if has_tools(options.version) else []
         numbered = {host.name: str(node) for node, host in enumerate(brokers, 1)}
         beside = self._ensemble.settings_in_effect if self._ensemble is not None else dict

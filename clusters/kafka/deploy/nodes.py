@@ -35,7 +35,7 @@ _LOGGING = (
 )
 
 
-class Nodes:
+class KafkaNodes:
     """The powers `Installation` and `DataFiles` of `chaoskit.contract.systems.service`.
 
     Args:

@@ -16,7 +16,7 @@ from chaoskit.model.place import Place
 from clusters.kafka.connection import group
 from clusters.kafka.deploy.probe import PartitionState
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.topics import Topics
+from clusters.kafka.topics import KafkaTopics
 
 _IN_SYNC_S = 20
 _ANSWER_S = 5
@@ -38,7 +38,7 @@ class KafkaService(ABC):
         self._options = options
         self._names = names
         self._namespace = ""
-        self._topics = Topics(admin)
+        self._topics = KafkaTopics(admin)
         self._holders: list[object] = [self]
 
     def power(self, kind: type[P]) -> P:

@@ -33,7 +33,7 @@ NEVER_SENT = {
 `clusters.kafka.clients.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
 
 
-class JavaClients:
+class KafkaJavaClients:
     """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.clients.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:

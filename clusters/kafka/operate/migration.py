@@ -15,7 +15,7 @@ from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.systems.service import ServiceError
 from clusters.common.properties import properties
 from clusters.kafka.deploy.ensemble import Ensemble
-from clusters.kafka.deploy.nodes import SERVICE, Nodes
+from clusters.kafka.deploy.nodes import SERVICE, KafkaNodes
 from clusters.kafka.settings import KafkaOptions, quorum, server_properties
 from clusters.zookeeper.server import ZOOKEEPER
 
@@ -42,7 +42,7 @@ class Migrator:
         self,
         hosts: Sequence[ServiceHost],
         options: KafkaOptions,
-        nodes: Nodes,
+        nodes: KafkaNodes,
         ensemble: Ensemble,
         done: Callable[[], None],
     ) -> None:

@@ -31,7 +31,7 @@ _PLAN = "PLAN"
 """Placeholder in a tool's arguments for the path of its plan on the host."""
 
 
-class Operator:
+class KafkaOperator:
     """The powers `Leadership` and `Reassignment` of `chaoskit.contract.systems.service`.
 
     Args:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from chaoskit.contract.hosts.host import ServiceHost
-from clusters.kafka.deploy.nodes import Nodes
-from clusters.kafka.operate.operator import Operator
+from clusters.kafka.deploy.nodes import KafkaNodes
+from clusters.kafka.operate.operator import KafkaOperator
 
 
 class Upgrader:
     """The power `Upgrade` of `chaoskit.contract.systems.service`."""
 
-    def __init__(self, nodes: Nodes, operator: Operator) -> None:
+    def __init__(self, nodes: KafkaNodes, operator: KafkaOperator) -> None:
         self._nodes = nodes
         self._operator = operator
 

@@ -18,7 +18,7 @@ from typing import Any
 import pulsar
 
 from chaoskit.contract.clients.client import Settlement, Unreachable
-from chaoskit.contract.clients.queue import Arrival, Change, Death
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.model.message import NO_POSITION, Delivery
@@ -115,7 +115,7 @@ class PulsarQueueConsumer:
                 outcome = INFO, name_of(error)
         return outcome
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ConsumerChange]:
         """Return none: brokers never end a consumer and leave its connection."""
         return []
 

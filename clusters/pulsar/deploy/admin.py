@@ -34,7 +34,7 @@ _MESSAGE = re.compile(r"^Message: (.+)$", re.MULTILINE)
 """What an unexpected error says above its stack trace."""
 
 
-class Refused(ServiceError):
+class PulsarRefused(ServiceError):
     """A broker answered with an error.
 
     Attributes:
@@ -90,7 +90,7 @@ class Admin:
         path = f"/admin/v2/persistent/{TOPICS}/{name}/partitions"
         try:
             self._ask("PUT", path, _CREATE_TIMEOUT_S, partitions)
-        except Refused as refusal:
+        except PulsarRefused as refusal:
             if refusal.status != httpx.codes.CONFLICT:
                 raise
 
@@ -104,7 +104,7 @@ class Admin:
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/subscription/{name}"
         try:
             self._ask("PUT", path, _CREATE_TIMEOUT_S, _EARLIEST)
-        except Refused as refusal:
+        except PulsarRefused as refusal:
             if refusal.status != httpx.codes.CONFLICT:
                 raise
 
@@ -129,7 +129,7 @@ class Admin:
         """
         try:
             self._ask("DELETE", f"/admin/v2/persistent/{TOPICS}/{name}/partitions?force=true", _CREATE_TIMEOUT_S)
-        except Refused as refusal:
+        except PulsarRefused as refusal:
             if refusal.status != httpx.codes.NOT_FOUND:
                 raise
 
@@ -179,7 +179,7 @@ class Admin:
             self._first(
                 lambda broker: self._content("GET", broker, f"/admin/v2/persistent/{TOPICS}/{where}", timeout_s)
             )
-        except Refused as refused:
+        except PulsarRefused as refused:
             if refused.status != httpx.codes.NOT_FOUND and not _MISSING.search(str(refused)):
                 raise
             return str(refused)
@@ -242,7 +242,7 @@ class Admin:
         try:
             leader = self.load_manager_leader(timeout_s)
             self._request("PUT", leader, f"{path}?destinationBroker={destination}", timeout_s, redirected=False)
-        except Refused as answer:
+        except PulsarRefused as answer:
             if answer.status != httpx.codes.TEMPORARY_REDIRECT:
                 raise
         else:
@@ -314,7 +314,7 @@ class Admin:
         except httpx.HTTPError as error:
             raise ServiceError(f"broker {broker} does not answer: {error}") from error
         if not response.is_success:
-            raise Refused(response.status_code, _reason(response.content))
+            raise PulsarRefused(response.status_code, _reason(response.content))
         return response
 
 

@@ -19,10 +19,10 @@ from clusters.pulsar.clients.queues import QUEUES, TTL_POLICY, retry_topics, ttl
 from clusters.pulsar.clients.settings import BEGINS, NAMESPACE
 from clusters.pulsar.connection import subscription
 from clusters.pulsar.deploy import probe
-from clusters.pulsar.deploy.admin import Admin, Refused, partition_name
+from clusters.pulsar.deploy.admin import Admin, PulsarRefused, partition_name
 from clusters.pulsar.java.settings import own_client
-from clusters.pulsar.operate.operator import Operator
-from clusters.pulsar.roles import Roles
+from clusters.pulsar.operate.operator import PulsarOperator
+from clusters.pulsar.roles import PulsarRoles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
 from clusters.storage.settings import connection
 from clusters.storage.stack import StorageStack
@@ -54,9 +54,9 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         self._policies_set = False
         self._topics: list[Topic] = []
         self._begins: dict[str, int] = {}
-        self._partition_roles = Roles(hosts, placed, self._admin)
+        self._partition_roles = PulsarRoles(hosts, placed, self._admin)
         super().__init__("Pulsar", hosts, options, self._partition_roles, jars)
-        self._holders.append(Operator(self._admin, self._partition_roles, self._partitions))
+        self._holders.append(PulsarOperator(self._admin, self._partition_roles, self._partitions))
 
     def begin_trial(self, namespace: str, options: PulsarOptions) -> None:
         self._namespace = namespace
@@ -169,7 +169,7 @@ def _insist(what: str, ask: Callable[[], None]) -> None:
     def failure() -> ServiceError | None:
         try:
             ask()
-        except Refused as refusal:
+        except PulsarRefused as refusal:
             if refusal.status in _REFUSED_FOR_GOOD:
                 raise BadInput(f"{what}: rejected by Pulsar: {refusal}") from refusal
             return refusal

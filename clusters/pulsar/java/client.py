@@ -42,7 +42,7 @@ NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
 Pulsar 4.0.7). Not `InvalidMessageException`: a message that is sent again to a broker with a lower limit has it too."""
 
 
-class JavaClients:
+class PulsarJavaClients:
     """The powers `LogClients` of `chaoskit.contract.clients.client`, and
     `chaoskit.contract.clients.queue.QueueClients`."""
 
@@ -84,7 +84,7 @@ class JavaClients:
         return PulsarJavaQueueConsumer(jvm, self._connection, resolved)
 
 
-class TransactionalJavaClients(JavaClients):
+class TransactionalJavaClients(PulsarJavaClients):
     """The power `TransactionalClients`, too: of a cluster with transaction coordinators."""
 
     def transactional_producer(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.deploy.admin import Admin
-from clusters.pulsar.roles import Roles
+from clusters.pulsar.roles import PulsarRoles
 from clusters.pulsar.settings import WEB_PORT
 
 Partition = tuple[str, int]
@@ -19,7 +19,7 @@ _STATE_TIMEOUT_S = 3
 _UNLOAD_TIMEOUT_S = 30
 
 
-class Operator:
+class PulsarOperator:
     """The power `Leadership` of `chaoskit.contract.systems.service`; the leader of a partition is the owner of its
     topic.
 
@@ -29,7 +29,7 @@ class Operator:
         partitions: returns the partitions of the trial.
     """
 
-    def __init__(self, admin: Admin, roles: Roles, partitions: Callable[[], Sequence[Partition]]) -> None:
+    def __init__(self, admin: Admin, roles: PulsarRoles, partitions: Callable[[], Sequence[Partition]]) -> None:
         self._admin = admin
         self._roles = roles
         self._partitions = partitions

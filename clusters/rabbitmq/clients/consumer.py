@@ -19,7 +19,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPChannelError, AMQPError
 
 from chaoskit.contract.clients.client import Settlement, Unreachable
-from chaoskit.contract.clients.queue import Arrival, Change, Death
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
@@ -52,7 +52,7 @@ class RabbitConsumer:
         self._queue_of: dict[str, str] = {}
         self._arrived: list[Arrival] = []
         self._cancelled: list[str] = []
-        self._changes: list[Change] = []
+        self._changes: list[ConsumerChange] = []
 
     def consume(self, queues: Sequence[str]) -> None:
         self._queues = list(queues)
@@ -87,7 +87,7 @@ class RabbitConsumer:
             return INFO, type(error).__name__
         return OK, None
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ConsumerChange]:
         changes, self._changes = self._changes, []
         return changes
 
@@ -127,14 +127,14 @@ class RabbitConsumer:
         self._epoch += 1
         self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
         self._channel = channel
-        self._changes += [Change("subscribed", queue) for queue in self._cancelled]
+        self._changes += [ConsumerChange("subscribed", queue) for queue in self._cancelled]
         self._cancelled = []
 
     def _note_cancel(self, frame: Any) -> None:
         """Note that the node has ended a consumer."""
         queue = self._queue_of.pop(frame.method.consumer_tag)
         self._cancelled.append(queue)
-        self._changes.append(Change("cancelled", queue))
+        self._changes.append(ConsumerChange("cancelled", queue))
 
     def _subscribe_again(self) -> None:
         """Subscribe to the queues whose consumers were ended, unless that was tried a moment ago."""
@@ -150,7 +150,7 @@ class RabbitConsumer:
             if _exists(self._connection, queue):
                 self._queue_of[self._channel.basic_consume(queue, self._deliver)] = queue
                 self._cancelled.remove(queue)
-                self._changes.append(Change("subscribed", queue))
+                self._changes.append(ConsumerChange("subscribed", queue))
 
     def _deliver(self, channel: BlockingChannel, method: Any, properties: pika.BasicProperties, body: bytes) -> None:
         headers: dict[str, Any] = properties.headers or {}

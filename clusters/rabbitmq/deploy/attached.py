@@ -22,11 +22,11 @@ from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
 from clusters.rabbitmq.deploy import probe
 from clusters.rabbitmq.deploy.management import Management
 from clusters.rabbitmq.deploy.service import RabbitService
-from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.deploy.stored import StoredQueues
 from clusters.rabbitmq.guarantees.limits import check_effective
 from clusters.rabbitmq.queues import MIRRORED, declarations
 from clusters.rabbitmq.releases import KHEPRI, MNESIA
-from clusters.rabbitmq.roles import Roles
+from clusters.rabbitmq.roles import RabbitRoles
 from clusters.rabbitmq.routing import route
 from clusters.rabbitmq.settings import AMQP_PORT, MANAGEMENT_PORT, RabbitOptions
 
@@ -182,8 +182,10 @@ class AttachedRabbit(RabbitService):
             return names.get(node, node)
 
         management = _management(self._attach, self._attach.urls)
-        stored = Stored(management, named)
-        super().__init__(management, stored, Roles(stored, management, named), {node.name: node.id for node in nodes})
+        stored = StoredQueues(management, named)
+        super().__init__(
+            management, stored, RabbitRoles(stored, management, named), {node.name: node.id for node in nodes}
+        )
         self.nodes = nodes
         if hosts:
             self._holders.append(owned_installation(hosts, self.answers))

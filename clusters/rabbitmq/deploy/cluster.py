@@ -13,15 +13,15 @@ from chaoskit.contract.workloads.datamodel import LOG
 from chaoskit.contract.workloads.topic import Topic
 from clusters.rabbitmq.connection import ADDRESSES, CLIENTS, LAB, ROUTES
 from clusters.rabbitmq.deploy import probe
-from clusters.rabbitmq.deploy.control import Control
-from clusters.rabbitmq.deploy.management import Management, Refused
-from clusters.rabbitmq.deploy.nodes import Nodes
+from clusters.rabbitmq.deploy.control import RabbitControl
+from clusters.rabbitmq.deploy.management import Management, RabbitRefused
+from clusters.rabbitmq.deploy.nodes import RabbitNodes
 from clusters.rabbitmq.deploy.service import RabbitService
-from clusters.rabbitmq.deploy.stored import Stored
-from clusters.rabbitmq.operate.operator import Operator
+from clusters.rabbitmq.deploy.stored import StoredQueues
+from clusters.rabbitmq.operate.operator import RabbitOperator
 from clusters.rabbitmq.queues import declarations, mirroring
 from clusters.rabbitmq.releases import has_groups_of_streams, metadata_of
-from clusters.rabbitmq.roles import Coordinators, Roles
+from clusters.rabbitmq.roles import Coordinators, RabbitRoles
 from clusters.rabbitmq.routing import binding, route
 from clusters.rabbitmq.settings import MANAGEMENT_PORT, WIRE, RabbitOptions, host_name, node_name
 from clusters.rabbitmq.streams.names import stream_name
@@ -41,18 +41,18 @@ class RabbitCluster(RabbitService):
 
     def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions, packages: Mapping[str, str]) -> None:
         management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], LAB)
-        stored, control = Stored(management, host_name), Control(hosts, options.version)
+        stored, control = StoredQueues(management, host_name), RabbitControl(hosts, options.version)
         metadata = metadata_of(options.version, options.metadata)
-        roles = Roles(stored, management, host_name, Coordinators(control, metadata))
+        roles = RabbitRoles(stored, management, host_name, Coordinators(control, metadata))
         super().__init__(management, stored, roles, {host.name: node_name(host.name) for host in hosts})
         self.wire = WIRE
         self.owner = f"this cluster of RabbitMQ {options.version}"
         self._hosts = hosts
         self._options = options
         self._packages = packages
-        self._nodes = Nodes(hosts, options, control)
+        self._nodes = RabbitNodes(hosts, options, control)
         installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
-        self._holders += [installed, self._nodes, Operator(hosts, stored, control)]
+        self._holders += [installed, self._nodes, RabbitOperator(hosts, stored, control)]
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(host.address, timeout_s)
@@ -101,7 +101,7 @@ class RabbitCluster(RabbitService):
         """Carry a request out; what the system refuses is bad input."""
         try:
             request()
-        except Refused as error:
+        except RabbitRefused as error:
             raise BadInput(f"{key}: {error}") from error
 
     def _missing(self) -> str:

@@ -16,7 +16,7 @@ _TIMEOUT_S = 60
 _ANSWER_TIMEOUT_S = 0.3
 
 
-class Control:
+class RabbitControl:
     """Runs RabbitMQ's command line tools.
 
     Args:

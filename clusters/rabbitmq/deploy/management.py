@@ -16,7 +16,7 @@ _TIMEOUT_S = 5
 _QUICK_S = 1.0
 
 
-class Refused(ServiceError):
+class RabbitRefused(ServiceError):
     """A node answered with an error."""
 
 
@@ -128,6 +128,6 @@ class Management:
                 why = f"{url}: status {told.status_code}"
                 continue
             if told.is_error:
-                raise Refused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")
+                raise RabbitRefused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")
             return told.json() if told.content else None
         raise ServiceError(f"no node of RabbitMQ answers at its management API ({why})")

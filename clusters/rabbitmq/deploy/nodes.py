@@ -11,7 +11,7 @@ from chaoskit.contract.systems.installation import Revival
 from chaoskit.contract.systems.service import ServiceError
 from clusters.common.supervision import Supervisor
 from clusters.rabbitmq.deploy import probe
-from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.control import RabbitControl
 from clusters.rabbitmq.releases import KHEPRI, metadata_of, parse_version
 from clusters.rabbitmq.settings import CONF_FOLDER, RabbitOptions, environment, home_folder, rabbitmq_conf
 
@@ -28,7 +28,7 @@ chmod 400 "$1/.erlang.cookie"
 """What a node expects on its disk. All nodes have the same cookie; a power cut may have left an empty one."""
 
 
-class Nodes:
+class RabbitNodes:
     """The powers `Installation` and `Supervision` of `chaoskit.contract.systems.service`.
 
     Args:
@@ -37,7 +37,7 @@ class Nodes:
         control: RabbitMQ's programs.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions, control: Control) -> None:
+    def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions, control: RabbitControl) -> None:
         self._hosts = hosts
         self._options = options
         self._control = control

@@ -10,8 +10,8 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.model.place import Place
 from clusters.rabbitmq.deploy.management import Management
-from clusters.rabbitmq.deploy.stored import Stored
-from clusters.rabbitmq.roles import Roles
+from clusters.rabbitmq.deploy.stored import StoredQueues
+from clusters.rabbitmq.roles import RabbitRoles
 from clusters.rabbitmq.routing import Route
 
 _POLL_S = 0.1
@@ -29,7 +29,9 @@ class RabbitService:
 
     owner = "a RabbitMQ cluster"
 
-    def __init__(self, management: Management, stored: Stored, roles: Roles, names: Mapping[str, str]) -> None:
+    def __init__(
+        self, management: Management, stored: StoredQueues, roles: RabbitRoles, names: Mapping[str, str]
+    ) -> None:
         self._management = management
         self._stored = stored
         self._roles = roles

@@ -11,7 +11,7 @@ from clusters.rabbitmq.deploy.management import Management
 from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of, online_of
 
 
-class Stored:
+class StoredQueues:
     """What a trial stores in RabbitMQ.
 
     Args:

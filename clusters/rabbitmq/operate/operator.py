@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
-from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.control import RabbitControl
 from clusters.rabbitmq.deploy.nodes import SERVICE
-from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.deploy.stored import StoredQueues
 from clusters.rabbitmq.queues import MIRRORED, QUORUM, STREAM, leader_of
 from clusters.rabbitmq.settings import home_folder, host_name, node_name
 
@@ -42,7 +42,7 @@ _GONE_S = 20
 _POLL_S = 0.2
 
 
-class Operator:
+class RabbitOperator:
     """The powers `Leadership`, `Reassignment` and `Decommissioning` of `chaoskit.contract.systems.service`.
 
     Args:
@@ -51,7 +51,7 @@ class Operator:
         control: the command line tools.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], stored: Stored, control: Control) -> None:
+    def __init__(self, hosts: Sequence[ServiceHost], stored: StoredQueues, control: RabbitControl) -> None:
         self._hosts = hosts
         self._stored = stored
         self._control = control

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from chaoskit.contract.systems.service import ServiceError
-from clusters.rocketmq.remoting import Refused, ask
+from clusters.rocketmq.remoting import RocketRefused, ask
 
 Server = tuple[str, int]
 """Address and port."""
@@ -203,7 +203,7 @@ def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
 def _knows(server: Server, request: int, topic: str, timeout_s: float) -> bool:
     try:
         ask(server, request, timeout_s, {"topic": topic})
-    except Refused as refusal:
+    except RocketRefused as refusal:
         if refusal.code != _NO_SUCH_TOPIC:
             raise
         return False

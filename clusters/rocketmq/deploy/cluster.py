@@ -33,10 +33,10 @@ from clusters.rocketmq.connection import (
 )
 from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.deploy.admin import Server
-from clusters.rocketmq.deploy.topics import Topics
+from clusters.rocketmq.deploy.topics import RocketTopics
 from clusters.rocketmq.java.relay import RELAY
 from clusters.rocketmq.pop import relay as pop
-from clusters.rocketmq.roles import Roles
+from clusters.rocketmq.roles import RocketRoles
 from clusters.rocketmq.settings import (
     BROKER,
     BROKER_PORT,
@@ -80,9 +80,9 @@ class RocketCluster:
         self.wire = settings.WIRE
         self._options = options
         self._addresses = [host.address for host in hosts]
-        self._roles = Roles(hosts, options)
+        self._roles = RocketRoles(hosts, options)
         self._namespace = ""
-        self._topics = Topics(self._masters, [(address, NAME_SERVER_PORT) for address in self._addresses])
+        self._topics = RocketTopics(self._masters, [(address, NAME_SERVER_PORT) for address in self._addresses])
         self._supervisor = Supervisor(self._spawn, ())
         self._jars = dict(on_each(range(len(hosts)), lambda index: self._install(index, jars)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chaoskit.model.place import Place
 from clusters.rocketmq.deploy.admin import Server
-from clusters.rocketmq.remoting import Refused, ask
+from clusters.rocketmq.remoting import RocketRefused, ask
 
 _MAX_OFFSET, _MIN_OFFSET, _GROUP_OFFSET, _PULL = 30, 31, 14, 11
 _NO_SUCH_OFFSET, _NONE_HERE = 22, (19, 20)
@@ -56,7 +56,7 @@ def waits(broker: Server, place: Place, of: tuple[str, str], timeout_s: float) -
     while offset < high:
         try:
             ask(broker, _PULL, timeout_s, {**what, **how, "queueOffset": offset})
-        except Refused as refusal:
+        except RocketRefused as refusal:
             if refusal.code not in _NONE_HERE:
                 raise
             offset = max(offset + 1, int(refusal.fields["nextBeginOffset"]))
@@ -69,7 +69,7 @@ def _reached(broker: Server, place: Place, group: str, timeout_s: float) -> int 
     """Return the offset that a group has committed; None: none."""
     try:
         return int(ask(broker, _GROUP_OFFSET, timeout_s, {**_where(place), "consumerGroup": group}).fields["offset"])
-    except Refused as refusal:
+    except RocketRefused as refusal:
         if refusal.code != _NO_SUCH_OFFSET:
             raise
         return None

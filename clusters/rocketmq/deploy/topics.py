@@ -17,7 +17,7 @@ _ASK_S = 5.0
 _INSIST_S = 30.0
 
 
-class Topics:
+class RocketTopics:
     """The topics of a trial.
 
     Args:

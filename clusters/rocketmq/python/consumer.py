@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from chaoskit.contract.clients.client import Settlement
-from chaoskit.contract.clients.queue import Arrival, Change
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.outcome import INFO, OK, Outcome
 from clusters.rocketmq.clients.popped import Invisible, death_in, left_in
@@ -82,7 +82,7 @@ class PythonQueueConsumer:
             failed = error or failed
         return (INFO, failed) if failed else (OK, None)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ConsumerChange]:
         """Return none: a broker never ends a consumer."""
         return []
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from trial import fault, sooner_or_later, strike_of
 
 from chaoskit.contract.faults.nemesis import NemesisError
-from chaoskit.contract.hosts.host import PowerSwitch, Result, ServiceHost
+from chaoskit.contract.hosts.host import CommandResult, PowerSwitch, ServiceHost
 from clusters.hosts.ssh import SshHost
 from nemeses.network.partition import Partition, PartitionParameters
 
@@ -37,7 +37,7 @@ s.sendto(sys.argv[2].encode(), ("239.255.77.77", 7003))
 """
 
 
-def connect(source: ServiceHost, address: str) -> Result:
+def connect(source: ServiceHost, address: str) -> CommandResult:
     """Connect from a host to an echo server."""
     script = 'exec 3<> "/dev/tcp/$1/$2"'
     return source.run(["timeout", "0.4", "bash", "--norc", "-c", script, "connect", address, str(PORT)], check=False)

@@ -12,7 +12,7 @@ import pytest
 
 from chaoskit.contract.systems.service import ServiceError
 from clusters.bookkeeper.options import BookKeeperOptions
-from clusters.bookkeeper.roles import Roles
+from clusters.bookkeeper.roles import BookKeeperRoles
 from clusters.storage import metadata
 from clusters.zookeeper import server as zookeeper_server
 
@@ -160,7 +160,7 @@ def test_a_role_is_held_by(monkeypatch: pytest.MonkeyPatch, role: str, names: tu
     hosts: Any = [FakeHost(index) for index in range(1, 5)]
     options = BookKeeperOptions.model_validate({"roles": {"zookeepers": 1, "bookies": 3}})
 
-    assert Roles(hosts, options.place(4)).find(role, None) == names
+    assert BookKeeperRoles(hosts, options.place(4)).find(role, None) == names
 
 
 def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,4 +168,4 @@ def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.Monk
     hosts: Any = [FakeHost(index) for index in range(1, 3)]
 
     with pytest.raises(ServiceError, match=r"every bookie is in the ensemble of ledger 7: add one \(cluster\.hosts\)"):
-        Roles(hosts, BookKeeperOptions().place(2)).find("outside", None)
+        BookKeeperRoles(hosts, BookKeeperOptions().place(2)).find("outside", None)

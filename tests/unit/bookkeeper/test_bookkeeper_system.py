@@ -19,7 +19,7 @@ from chaoskit.contract.workloads.topic import Topic
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions
-from clusters.bookkeeper.system import System
+from clusters.bookkeeper.system import BookKeeperSystem
 from clusters.storage.settings import BookieFolders, bookkeeper_conf, metadata_uri
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 7)]
@@ -90,13 +90,13 @@ def test_bookies_and_clients_are_told_the_same_metadata() -> None:
 
 
 def test_its_clients_have_ledgers() -> None:
-    assert System().clients({}).power(LedgerClients)
-    assert System().client_powers(BookKeeperOptions()) == (LedgerClients,)
-    assert System().service_powers(BookKeeperOptions()) == (Installation, Tapped)
+    assert BookKeeperSystem().clients({}).power(LedgerClients)
+    assert BookKeeperSystem().client_powers(BookKeeperOptions()) == (LedgerClients,)
+    assert BookKeeperSystem().service_powers(BookKeeperOptions()) == (Installation, Tapped)
 
 
 def test_doctor_is_told_of_java_and_maven() -> None:
-    found = [capability.name for capability in System().diagnose()]
+    found = [capability.name for capability in BookKeeperSystem().diagnose()]
 
     assert found == ["Java for BookKeeper", "Maven, to download BookKeeper"]
 

@@ -15,7 +15,7 @@ from hypothesis import event
 from hypothesis import strategies as st
 
 from chaoskit.base.columns import Flags
-from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Part, PartitionSetting
 from chaoskit.judge.findings.checking import found_in
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
@@ -40,7 +40,7 @@ class Draw(Protocol):
 class Sheet(NamedTuple):
     """One partition of a history."""
 
-    setting: Setting
+    setting: PartitionSetting
     messages: pa.Table
     observations: pa.Table
 
@@ -68,7 +68,7 @@ class Case:
         parts = tuple(Sheet(each.setting, rows(each.messages), rows(each.observations)) for each in self.parts)
         return Case(parts, operations(self.operations))
 
-    def set_up(self, setting: Callable[[Setting], Setting]) -> Case:
+    def set_up(self, setting: Callable[[PartitionSetting], PartitionSetting]) -> Case:
         """Return it with other settings."""
         return replace(self, parts=tuple(each._replace(setting=setting(each.setting)) for each in self.parts))
 
@@ -178,7 +178,7 @@ def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
         proved_ns, healed_ns = shifted(window.effective_ns), shifted(window.healed_ns)
         return replace(window, start_ns=window.start_ns + by_ns, effective_ns=proved_ns, healed_ns=healed_ns)
 
-    def set_later(setting: Setting) -> Setting:
+    def set_later(setting: PartitionSetting) -> PartitionSetting:
         end_ns = None if setting.load_end_ns is None else setting.load_end_ns + by_ns
         return replace(setting, faults=tuple(map(moved, setting.faults)), load_end_ns=end_ns)
 
@@ -238,7 +238,7 @@ def an_unrelated_partition(draw: Draw, case: Case) -> tuple[Case, Undo]:
         message = {"topic": topic, "partition": 900, "value": producer << PRODUCER_SHIFT | number, "position": number}
         direction = {"direction": "sent" if f == "send" else "received", "payload": "ok"}
         made["messages"].append({"op": operations + op, **message, **direction})
-    like = case.parts[0].setting if case.parts else Setting(topic, 900)
+    like = case.parts[0].setting if case.parts else PartitionSetting(topic, 900)
     setting = replace(like, topic=topic, partition=900, audit=None)
     part = Sheet(setting, pa.Table.from_pylist(made["messages"], MESSAGES), OBSERVATIONS.empty_table())
     parts = list(case.parts)

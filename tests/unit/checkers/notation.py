@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, Part, PartitionSetting
 from chaoskit.model.audit import Audit
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
@@ -42,7 +42,7 @@ class History:
 
     messages: list[Row] = field(default_factory=list)
     operations: list[Row] = field(default_factory=list)
-    setting: Setting = field(default_factory=lambda: Setting("t", 0))
+    setting: PartitionSetting = field(default_factory=lambda: PartitionSetting("t", 0))
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """Return both tables, each in one chunk."""
@@ -76,7 +76,7 @@ class History:
         ]
 
 
-def check(messages: pa.Table, operations: pa.Table, setting: Setting) -> pa.Table:
+def check(messages: pa.Table, operations: pa.Table, setting: PartitionSetting) -> pa.Table:
     """Return what the checker of logs finds."""
     return LogChecker().check(Part(setting, messages, operations, OBSERVATIONS.empty_table()))
 
@@ -127,7 +127,7 @@ def seek(client: str) -> Step:
 
 def history(*steps: Step, audit: Audit | None = None) -> History:
     """Number the steps and lay out their rows."""
-    built = History(setting=Setting("t", 0, audit=audit))
+    built = History(setting=PartitionSetting("t", 0, audit=audit))
     clients = list(dict.fromkeys(step.client for step in steps))
     for op, step in enumerate(steps):
         end_ns = 10 * op + 5 + 10 * step.lasts if step.completes else None

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checkers.checker import FaultWindow, Part, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, Part, PartitionSetting
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.workloads.datamodel import LOG, DataModel
 from chaoskit.judge.findings.checking import found_in
@@ -145,8 +145,8 @@ class Story:
             for place in places
         ]
 
-    def _setting(self, topic: str, partition: int) -> Setting:
-        return Setting(
+    def _setting(self, topic: str, partition: int) -> PartitionSetting:
+        return PartitionSetting(
             topic,
             partition,
             self.model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from chaoskit.contract.checkers.checker import FaultWindow, Setting
+from chaoskit.contract.checkers.checker import FaultWindow, PartitionSetting
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.findings.windows import windows
@@ -32,7 +32,7 @@ def window(start_ns: int = 10, healed_ns: int | None = 20, **more: object) -> Fa
     ],
 )
 def test_which_faults_may_keep_messages_from_a_client(fault: FaultWindow, direct: bool, expected: bool) -> None:
-    assert bool(hindering(Setting(*P, faults=(fault,)), {"c"}, direct=direct)) == expected
+    assert bool(hindering(PartitionSetting(*P, faults=(fault,)), {"c"}, direct=direct)) == expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from notation import History, Row, Step, check, history, poll, send
 from reference import CASES, Reference, sort_key
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checkers.checker import FINDINGS, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, PartitionSetting
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.tables import MESSAGES, OPERATIONS
@@ -171,14 +171,14 @@ def test_every_anomaly_has_a_definition() -> None:
 
 
 def test_empty_history_has_no_findings() -> None:
-    findings = check(MESSAGES.empty_table(), OPERATIONS.empty_table(), Setting("t", 0))
+    findings = check(MESSAGES.empty_table(), OPERATIONS.empty_table(), PartitionSetting("t", 0))
 
     assert findings.equals(FINDINGS.empty_table())
 
 
 def test_findings_have_the_schema_and_name_the_partition() -> None:
     run = history(send(1, at=0), send(2, at=0))
-    findings = check(*run.tables(), Setting("orders", 7))
+    findings = check(*run.tables(), PartitionSetting("orders", 7))
 
     assert findings.schema == FINDINGS
     assert findings["detail"].num_chunks == 1, "readers of a dictionary column want one dictionary"

@@ -263,13 +263,13 @@ def test_a_dry_run_tells_which_hosts_are_for_clients(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda _: None)
-    monkeypatch.setattr("clusters.mosquitto.system.System.check", lambda *_: None)
+    monkeypatch.setattr("clusters.mosquitto.system.MosquittoSystem.check", lambda *_: None)
     text = "name: a\ncluster: {system: mosquitto, hosts: %d, seats: 2}\nworkload: {kind: feed, duration: 1s}\n"
     (tmp_path / "seats.yaml").write_text(text % 1)
 
     assert "mosquitto on n1 with clients on n2, n3\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout
 
-    monkeypatch.setattr("clusters.mosquitto.system.System.service_powers", lambda *_: ())
+    monkeypatch.setattr("clusters.mosquitto.system.MosquittoSystem.service_powers", lambda *_: ())
     (tmp_path / "seats.yaml").write_text(text % 0)
 
     assert "mosquitto with clients on n1, n2\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout

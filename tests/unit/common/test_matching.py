@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from clusters.common.matching import Peers
+from clusters.common.matching import MatchedPeers
 from clusters.common.own_network import own_network
 
 SECOND = 10**9
 
 
 def test_a_peer_that_is_back_may_have_been_away_for_two_leases() -> None:
-    peers, began_ns = Peers(3 * SECOND), time.monotonic_ns()
+    peers, began_ns = MatchedPeers(3 * SECOND), time.monotonic_ns()
 
     assert peers.look(["a", "b"]) == (set(), None)
     assert peers.look(["a"]) == ({"b"}, None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.hosts.host import Result, ServiceState
+from chaoskit.contract.hosts.host import CommandResult, ServiceState
 from chaoskit.contract.systems.service import ServiceError
 from clusters.common.supervision import Supervisor, last_errors
 
@@ -29,8 +29,8 @@ class Host:
     def log_path(self, service: str) -> str:
         return "/var/log/bookie.log"
 
-    def run(self, argv: list[str], **options: Any) -> Result:
-        return Result(0, "20\n" if "quiet" in argv else "ERROR no quorum\n", "")
+    def run(self, argv: list[str], **options: Any) -> CommandResult:
+        return CommandResult(0, "20\n" if "quiet" in argv else "ERROR no quorum\n", "")
 
 
 def _supervised(state: ServiceState, *, served: bool = True) -> tuple[Supervisor, list[str], Any]:
@@ -93,8 +93,8 @@ java.io.IOException: No space left on device
 
 def test_errors_are_told_once_with_their_exception_and_without_frames() -> None:
     class Full(Host):
-        def run(self, argv: list[str], **options: Any) -> Result:
-            return Result(0, FULL, "")
+        def run(self, argv: list[str], **options: Any) -> CommandResult:
+            return CommandResult(0, FULL, "")
 
     host: Any = Full(ServiceState.GONE)
 
@@ -107,8 +107,8 @@ def test_errors_are_told_once_with_their_exception_and_without_frames() -> None:
 
 def test_a_log_without_an_error_is_told_by_its_end() -> None:
     class Silent(Host):
-        def run(self, argv: list[str], **options: Any) -> Result:
-            return Result(0, "there is no setting with that name.\n" if argv[0] == "tail" else "", "")
+        def run(self, argv: list[str], **options: Any) -> CommandResult:
+            return CommandResult(0, "there is no setting with that name.\n" if argv[0] == "tail" else "", "")
 
     host: Any = Silent(ServiceState.GONE)
 

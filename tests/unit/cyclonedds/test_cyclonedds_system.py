@@ -19,9 +19,9 @@ from chaoskit.scenario.plan import read_plan
 from clusters.cyclonedds.guarantees.promise import promise
 from clusters.cyclonedds.guarantees.rules import RULES
 from clusters.cyclonedds.matching import known
-from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.message import CycloneMessage
 from clusters.cyclonedds.settings import CycloneOptions
-from clusters.cyclonedds.system import System
+from clusters.cyclonedds.system import CycloneSystem
 
 SECOND = 10**9
 LOCAL = {"durability": "transient-local"}
@@ -43,9 +43,11 @@ def _content(cluster: dict[str, Any] | None = None, **workload: Any) -> dict[str
 
 @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 40])
 def test_a_sample_is_packed_as_the_library_packs_it(content: bytes) -> None:
-    assert Message(content).serialize() == Message.__idl__.serialize(Message(list(content)))  # type: ignore[arg-type]
-    assert Message.deserialize(Message(content).serialize()) == Message(content)
-    assert Message.deserialize(Message(content).serialize() + b"\0\0").payload == content, "samples are padded"
+    assert CycloneMessage(content).serialize() == CycloneMessage.__idl__.serialize(CycloneMessage(list(content)))  # type: ignore[arg-type]
+    assert CycloneMessage.deserialize(CycloneMessage(content).serialize()) == CycloneMessage(content)
+    assert CycloneMessage.deserialize(CycloneMessage(content).serialize() + b"\0\0").payload == content, (
+        "samples are padded"
+    )
 
 
 def test_all_hosts_of_a_system_between_its_clients_are_theirs() -> None:
@@ -143,7 +145,7 @@ def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str
     declared = read_plan(_content(**workload), "small.yaml").declared
 
     with pytest.raises(BadInput) as refused:
-        System().check(declared)
+        CycloneSystem().check(declared)
 
     assert line in str(refused.value)
 
@@ -234,7 +236,7 @@ def test_the_domain_tells_where_its_peers_are() -> None:
     class Host:
         address = "10.0.0.1"
 
-    domain = System().deploy([Host()], CycloneOptions(domain=3, lease="2s"))  # type: ignore[list-item, arg-type]
+    domain = CycloneSystem().deploy([Host()], CycloneOptions(domain=3, lease="2s"))  # type: ignore[list-item, arg-type]
 
     told = {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND, "discovery": "multicast"}
     assert domain.client_settings() == told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.contract.hosts.host import HostError, Result, ServiceState
+from chaoskit.contract.hosts.host import CommandResult, HostError, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
@@ -60,7 +60,7 @@ class PaperHost:
     def pid_path(self, name: str) -> str:
         return f"/run/{name}.pid"
 
-    def run(self, argv: Sequence[str], **options: Any) -> Result:
+    def run(self, argv: Sequence[str], **options: Any) -> CommandResult:
         """Take the scripts of `nemeses.holding`: one that holds has what it does and what undoes it in it."""
         script, *arguments = argv[3], *argv[5:]
         if len(arguments) > 1:
@@ -69,7 +69,7 @@ class PaperHost:
         elif "undo" in script and self._held:
             self._obey(self._held)
             self._held = ""
-        return Result(0, "", "")
+        return CommandResult(0, "", "")
 
     def _obey(self, script: str) -> None:
         sent = next(word for word in ("STOP", "CONT") if f"-s {word}" in script)

@@ -13,11 +13,11 @@ from omb_files import DRIVER, WORKLOAD
 from chaoskit.base import store, yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.main import cli
-from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
+from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
 from chaoskit.interop.omb.stored import stored_run
 from chaoskit.run.interruption import INTERRUPTED
 
-_LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
+_LAB = BenchOptions(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
 
 
 def _bench(folder: Path, **workload: Any) -> Bench:

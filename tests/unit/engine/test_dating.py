@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checkers.checker import FINDINGS, Part, Setting
+from chaoskit.contract.checkers.checker import FINDINGS, Part, PartitionSetting
 from chaoskit.judge.findings.dating import dated
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
@@ -22,7 +22,7 @@ def _part(sends: list[tuple[int, int, int | None, str]]) -> Part:
         for op, (value, *_) in enumerate(sends)
     ]
     return Part(
-        Setting("t", 0),
+        PartitionSetting("t", 0),
         pa.Table.from_pylist(rows, MESSAGES),
         pa.Table.from_pylist(operations, OPERATIONS),
         OBSERVATIONS.empty_table(),

@@ -20,10 +20,10 @@ from chaoskit.contract.hosts.recorded_disk import NEVER
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.datamodel import LOG, PUBSUB, QUEUE, DataModel
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.judge.exposure.loss_window import Copies
+from chaoskit.judge.exposure.loss_window import StableCopies
 from chaoskit.model.outcome import OK
 from chaoskit.scenario.plan import Plan, read_plan
-from chaoskit.search.explore import CrashPoint, HostCut, Wishes, _try, points, restart
+from chaoskit.search.explore import CrashPoint, CrashWishes, HostCut, _try, points, restart
 from chaoskit.search.instants import DICE, EARLY, EXPOSED, FOLDERS, Instant, instants
 from chaoskit.search.recorded import Recorded, RecordedHost
 
@@ -49,11 +49,11 @@ def test_the_run_of_a_point_is_one_that_can_be_run() -> None:
     assert not plan.provider_options.record
 
 
-def _copies(acked_ms: Sequence[int], stable_ms: Sequence[Sequence[int]], written_ms: Any = None) -> Copies:
+def _copies(acked_ms: Sequence[int], stable_ms: Sequence[Sequence[int]], written_ms: Any = None) -> StableCopies:
     acked, stable = np.array(acked_ms) * MS, np.array(stable_ms).reshape(len(stable_ms), -1) * MS
     written = stable if written_ms is None else np.array(written_ms) * MS
     never = np.full(acked.size, NEVER)
-    return Copies([f"n{each}" for each in range(1, len(stable) + 1)], acked, never, stable, written, never * 0)
+    return StableCopies([f"n{each}" for each in range(1, len(stable) + 1)], acked, never, stable, written, never * 0)
 
 
 def _with_four_acked(folder: Path, model: DataModel) -> Recorded:
@@ -136,7 +136,7 @@ class _Disks:
         return f"{after // 10}{'w' * (on_cut == 'whole')}"
 
 
-def _two_hosts(folder: Path, copies: Copies, folders: Sequence[int] = ()) -> Recorded:
+def _two_hosts(folder: Path, copies: StableCopies, folders: Sequence[int] = ()) -> Recorded:
     times_ns = np.arange(100) * MS
     host = RecordedHost(folder, times_ns, np.array(folders, np.int64))
     store.write_json(folder / store.RECOVERY, {"recovered": None, "load_start_ns": 40 * MS})
@@ -167,7 +167,7 @@ def test_where_nothing_is_exposed_it_is_by_dice(tmp_path: Path) -> None:
 def test_states_that_are_equal_are_tried_once_and_the_search_ends(tmp_path: Path) -> None:
     run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
 
-    found = [cuts for _, cuts in points(run, Wishes(count=1000))]
+    found = [cuts for _, cuts in points(run, CrashWishes(count=1000))]
 
     assert len({cuts["n1"].operation // 10 for cuts in found}) == len(found)
     assert 5 <= len(found) <= 11
@@ -176,7 +176,7 @@ def test_states_that_are_equal_are_tried_once_and_the_search_ends(tmp_path: Path
 def test_cuts_may_be_apart_and_may_spare_a_disk(tmp_path: Path) -> None:
     run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
 
-    found = [list(cuts.values()) for _, cuts in points(run, Wishes(count=10, apart_ns=30 * MS, whole=True))]
+    found = [list(cuts.values()) for _, cuts in points(run, CrashWishes(count=10, apart_ns=30 * MS, whole=True))]
 
     assert all(sorted(cut.on_cut for cut in each) == ["reorder", "whole"] for each in found)
     assert any(abs(first.at_ns - second.at_ns) > 5 * MS for first, second in found)

@@ -14,7 +14,7 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.explored_messages import _verdict as told_of
 from chaoskit.contract.event import Event, FaultHealed
 from chaoskit.contract.faults.exploring import Aim, Wishes
-from chaoskit.run.deployment import Ground
+from chaoskit.run.deployment import Requirements
 from chaoskit.run.eventlog import EventLog
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.search import messages
@@ -186,8 +186,8 @@ def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, cou
 )
 def test_a_deployment_with_taps_serves_runs_with_fewer_of_them(on: list[str] | None, served: bool) -> None:
     fault = {"at": "1s", "for": "2s", "inject": "wire", "message": "Produce", "then": "drop"}
-    here = Ground.of(planned(faults=[{**fault, "on": "all"}]))
-    there = Ground.of(planned(faults=[{**fault, "on": on}] if on else []))
+    here = Requirements.of(planned(faults=[{**fault, "on": "all"}]))
+    there = Requirements.of(planned(faults=[{**fault, "on": on}] if on else []))
 
     assert here.covers(there) == served
     assert there.covers(here) == (on == ["n1", "n2", "n3"])

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.contract.hosts.recorded_disk import NEVER
-from chaoskit.judge.exposure.loss_window import ALL, ELSEWHERE, LEADER, MAJORITY, UNKNOWN, Copies, Series, loss_windows
+from chaoskit.judge.exposure.loss_window import (
+    ALL,
+    ELSEWHERE,
+    LEADER,
+    MAJORITY,
+    UNKNOWN,
+    LossSeries,
+    StableCopies,
+    loss_windows,
+)
 
 HOSTS = ("n1", "n2", "n3")
 END = 30
@@ -19,7 +28,7 @@ instant = st.one_of(st.integers(0, END), st.just(NEVER))
 
 
 @st.composite
-def drawn(draw: Any) -> Copies:
+def drawn(draw: Any) -> StableCopies:
     count = draw(st.integers(0, 6))
 
     def times(shape: tuple[int, ...], of: Any) -> Any:
@@ -31,10 +40,10 @@ def drawn(draw: Any) -> Copies:
     later = times((3, count), st.one_of(st.integers(0, 9), st.just(NEVER)))
     stable = np.where((written == NEVER) | (later == NEVER), NEVER, written + np.where(later == NEVER, 0, later))
     acked, leader = times((count,), st.integers(0, END)), times((count,), st.integers(0, 2))
-    return Copies(HOSTS, acked, times((count,), instant), stable, written, leader)
+    return StableCopies(HOSTS, acked, times((count,), instant), stable, written, leader)
 
 
-def lost_at(copies: Copies, at: int, message: int, cut: tuple[int, ...]) -> tuple[bool, bool]:
+def lost_at(copies: StableCopies, at: int, message: int, cut: tuple[int, ...]) -> tuple[bool, bool]:
     """Return whether a cut loses a message for certain, and whether that is in doubt."""
     if not copies.acked_ns[message] <= at < copies.gone_ns[message]:
         return False, False
@@ -47,7 +56,7 @@ def lost_at(copies: Copies, at: int, message: int, cut: tuple[int, ...]) -> tupl
 
 
 @given(drawn())
-def test_each_window_is_what_a_count_at_each_instant_gives(copies: Copies) -> None:
+def test_each_window_is_what_a_count_at_each_instant_gives(copies: StableCopies) -> None:
     windows = loss_windows(copies, {"a": ["n1", "n3"]})
     messages = range(len(copies.acked_ns))
     sets: dict[str, list[tuple[int, ...]]] = {
@@ -66,10 +75,10 @@ def test_each_window_is_what_a_count_at_each_instant_gives(copies: Copies) -> No
         assert windows[LEADER].lost.at(np.array([at])).item() == sum(certain for certain, _ in led)
 
 
-def one(**given: Any) -> Copies:
+def one(**given: Any) -> StableCopies:
     never = np.full((3, 1), NEVER)
     first = {"acked_ns": np.array([10]), "gone_ns": np.array([NEVER]), "stable_ns": never, "written_ns": never}
-    return Copies(HOSTS, **{**first, "leader": np.array([0]), **given})
+    return StableCopies(HOSTS, **{**first, "leader": np.array([0]), **given})
 
 
 def test_a_message_that_is_nowhere_is_lost_by_every_cut() -> None:
@@ -93,7 +102,7 @@ def test_without_a_known_leader_its_cut_is_not_told() -> None:
 
 def test_a_message_whose_leader_is_not_known_is_not_safe() -> None:
     never = np.full((3, 2), NEVER)
-    two = Copies(HOSTS, np.array([1, 2]), never[0], never, never, np.array([0, UNKNOWN]))
+    two = StableCopies(HOSTS, np.array([1, 2]), never[0], never, never, np.array([0, UNKNOWN]))
 
     assert loss_windows(two, {})[LEADER].lost.peak() == (2, 2)
 
@@ -115,7 +124,7 @@ def test_of_eight_hosts_no_majority_is_tried() -> None:
     never = np.full((8, 1), NEVER)
     names = [f"n{number}" for number in range(8)]
 
-    windows = loss_windows(Copies(names, np.array([1]), never[0], never, never, np.array([0])), {})
+    windows = loss_windows(StableCopies(names, np.array([1]), never[0], never, never, np.array([0])), {})
 
     assert MAJORITY not in windows
     assert len(windows) == 2 + 8
@@ -123,15 +132,15 @@ def test_of_eight_hosts_no_majority_is_tried() -> None:
 
 def test_nothing_acknowledged_is_nothing_lost() -> None:
     empty = np.empty((3, 0), np.int64)
-    windows = loss_windows(Copies(HOSTS, *(empty[0],) * 2, empty, empty, empty[0]), {})
+    windows = loss_windows(StableCopies(HOSTS, *(empty[0],) * 2, empty, empty, empty[0]), {})
 
     assert {window.lost.peak() for window in windows.values()} == {(0, 0)}
 
 
 def test_a_median_weighs_numbers_by_how_long_they_lasted() -> None:
-    series = Series.of(np.array([0, 1, 2]), np.array([20, 11, 3]))
+    series = LossSeries.of(np.array([0, 1, 2]), np.array([20, 11, 3]))
 
     assert series.within(0, 20).median(20) == 1
     assert series.within(1, 11).median(11) == 2
     assert series.within(0, 20).peak() == (3, 2)
-    assert Series.of(np.empty(0, np.int64), np.empty(0, np.int64)).within(0, 5).median(5) == 0
+    assert LossSeries.of(np.empty(0, np.int64), np.empty(0, np.int64)).within(0, 5).median(5) == 0

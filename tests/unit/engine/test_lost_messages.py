@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from chaoskit.judge.verdict.headline import Told, lost_messages
+from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 
 _FAULT, _RETENTION = {"count": 6, "faults": [0]}, {"count": 3, "faults": []}
 
 
-def _told(count: int, causes: tuple[dict[str, Any], ...] = (), *, allowed: bool = True) -> Told:
-    return Told(count, allowed, causes)
+def _told(count: int, causes: tuple[dict[str, Any], ...] = (), *, allowed: bool = True) -> StoredAnomaly:
+    return StoredAnomaly(count, allowed, causes)
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def _told(count: int, causes: tuple[dict[str, Any], ...] = (), *, allowed: bool 
         "dropped by a limit, undecided, or cut off",
     ],
 )
-def test_what_no_limit_or_retention_explains_is_lost(anomalies: dict[str, Told], lost: int) -> None:
+def test_what_no_limit_or_retention_explains_is_lost(anomalies: dict[str, StoredAnomaly], lost: int) -> None:
     assert lost_messages(anomalies) == lost

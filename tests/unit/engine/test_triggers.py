@@ -14,7 +14,7 @@ from samples import plan
 from stage import Stage
 
 from chaoskit.contract.event import FaultDropped
-from chaoskit.contract.hosts.host import HostError, Result
+from chaoskit.contract.hosts.host import CommandResult, HostError
 from chaoskit.contract.power import P, PowerMissing
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.compacting.placements import Standing
@@ -98,12 +98,12 @@ class LoggingHost:
     def log_path(self, name: str) -> str:
         return f"/logs/{name}"
 
-    def run(self, argv: Sequence[str], **_: Any) -> Result:
+    def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
         if self.dark:
             raise HostError("n1 has no power")
         if argv[0] == "stat":
-            return Result(0, f"{len(self._load.log)}\n", "")
-        return Result(0, self._load.log[int(argv[2]) - 1 :].decode(), "")
+            return CommandResult(0, f"{len(self._load.log)}\n", "")
+        return CommandResult(0, self._load.log[int(argv[2]) - 1 :].decode(), "")
 
 
 class Running:

@@ -114,8 +114,10 @@ def test_a_crash_during_compaction(run: Path, failing: int, monkeypatch: pytest.
 
 def test_rows_that_go_missing_are_noticed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(run, "p", 0, {0: 10})
-    groups = gather.Messages.groups
-    monkeypatch.setattr(gather.Messages, "groups", lambda self, *place: (table[1:] for table in groups(self, *place)))
+    groups = gather.GatheredMessages.groups
+    monkeypatch.setattr(
+        gather.GatheredMessages, "groups", lambda self, *place: (table[1:] for table in groups(self, *place))
+    )
     with pytest.raises(RunFailed, match="9 messages"):
         compact(run)
     assert not (run / "operations.parquet").exists()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.hosts.host import HostError, Result
+from chaoskit.contract.hosts.host import CommandResult, HostError
 from chaoskit.contract.hosts.recorded_disk import NEVER
 from clusters.hosts.disk.ending import end_recording, ended_ns, read_end
 from clusters.hosts.disk.layout import LOG
@@ -19,10 +19,10 @@ class Machine:
     def __init__(self, status: int | None) -> None:
         self._status = status
 
-    def run(self, argv: list[str], **_: Any) -> Result:
+    def run(self, argv: list[str], **_: Any) -> CommandResult:
         if self._status is None:
             raise HostError("no answer")
-        return Result(self._status, "", "")
+        return CommandResult(self._status, "", "")
 
 
 @pytest.mark.parametrize(("status", "synced"), [(0, True), (1, False), (None, False)])

@@ -22,7 +22,7 @@ from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.plan import Plan, read_plan
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
-from clusters.hosts.remote.service import Service
+from clusters.hosts.remote.service import RemoteService
 
 _SERVICES = {"kafka": {"systemd": "kafka"}}
 
@@ -136,12 +136,12 @@ def test_nodes_and_hosts_that_do_not_match_are_named() -> None:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
+def service(tmp_path: Path) -> Iterator[RemoteService]:
     """A service with a pid file: a shell with a child."""
     pid_file, start = tmp_path / "pid", tmp_path / "start"
     start.write_text(f"#!/bin/sh\nsetsid sh -c 'sleep 600; true' < /dev/null &\necho $! > {pid_file}\n")
     start.chmod(0o755)
-    yield Service(pid_file=str(pid_file), start=str(start))
+    yield RemoteService(pid_file=str(pid_file), start=str(start))
     if pid_file.exists() and psutil.pid_exists(pid := int(pid_file.read_text())):
         os.killpg(pid, signal.SIGKILL)
 
@@ -150,18 +150,18 @@ def _bash(script: str) -> str:
     return subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True).stdout
 
 
-def _tree(service: Service) -> list[psutil.Process]:
+def _tree(service: RemoteService) -> list[psutil.Process]:
     """Return its processes, once the shell has its child."""
     first = psutil.Process(int(_bash(service.ids)))
     return [first, *wait_until(lambda: first.children(recursive=True), 10)]
 
 
-def _stopped(service: Service) -> set[bool]:
+def _stopped(service: RemoteService) -> set[bool]:
     return {process.status() == psutil.STATUS_STOPPED for process in _tree(service)}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="writes to /run/chaoskit, as on a host")
-def test_a_service_is_started_once_signalled_as_a_whole_and_killed(service: Service) -> None:
+def test_a_service_is_started_once_signalled_as_a_whole_and_killed(service: RemoteService) -> None:
     assert not Path(str(service.pid_file)).exists()
     _bash(service.start_script)
     (before, *children) = _tree(service)
@@ -181,7 +181,7 @@ def test_a_service_is_started_once_signalled_as_a_whole_and_killed(service: Serv
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="writes to /run/chaoskit, as on a host")
 def test_a_service_that_cannot_be_started_says_why() -> None:
-    broken = Service(pid_file="/nowhere/pid", start="echo the disk is gone; false")
+    broken = RemoteService(pid_file="/nowhere/pid", start="echo the disk is gone; false")
 
     with pytest.raises(subprocess.CalledProcessError) as failed:
         _bash(broken.start_script)
@@ -190,7 +190,7 @@ def test_a_service_that_cannot_be_started_says_why() -> None:
 
 
 def test_a_unit_of_systemd_is_not_restarted_until_it_is_started_again() -> None:
-    unit = Service(systemd="kafka")
+    unit = RemoteService(systemd="kafka")
 
     assert "Restart=no" in unit.kill_script
     assert unit.kill_script.index("daemon-reload") < unit.kill_script.index("kill -s KILL")
@@ -201,4 +201,4 @@ def test_a_unit_of_systemd_is_not_restarted_until_it_is_started_again() -> None:
 
 def test_exactly_one_way_finds_a_service() -> None:
     with pytest.raises(ValidationError, match="exactly one of"):
-        Service(systemd="kafka", port=9092, start="x")
+        RemoteService(systemd="kafka", port=9092, start="x")

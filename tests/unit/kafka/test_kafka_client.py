@@ -14,7 +14,7 @@ from clusters.kafka.clients.clients import KafkaClients
 from clusters.kafka.clients.producer import NEVER_SENT, KafkaProducer, classify
 from clusters.kafka.clients.settings import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
-from clusters.kafka.system import System
+from clusters.kafka.system import KafkaSystem
 
 DOUBTFUL = [
     "_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_PURGE_INFLIGHT", "_FATAL", "_FAIL", "_STATE",
@@ -165,7 +165,7 @@ def test_a_client_tells_its_name_unless_the_scenario_gives_another_one(settings:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(30)
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        clients = KafkaClients(System().named({BOOTSTRAP: address, NAMESPACE: ""}, "producer-0"))
+        clients = KafkaClients(KafkaSystem().named({BOOTSTRAP: address, NAMESPACE: ""}, "producer-0"))
         producer = clients.producer(settings, lambda *_: None)
         connection, _ = server.accept()
         with connection:

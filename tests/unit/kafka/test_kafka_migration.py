@@ -14,7 +14,7 @@ from clusters.kafka.metadata import can_migrate
 from clusters.kafka.operate import migration
 from clusters.kafka.operate.migration import Migrator
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.system import System
+from clusters.kafka.system import KafkaSystem
 
 BRIDGE = {"zookeeper.metadata.migration.enable": "true", "zookeeper.connect": "10.0.0.2:2181"}
 
@@ -78,10 +78,10 @@ def stage() -> SimpleNamespace:
 
 def test_only_clusters_of_the_last_release_with_zookeeper_apart_migrate() -> None:
     assert can_migrate(_options())
-    assert Migration in System().service_powers(_options())
+    assert Migration in KafkaSystem().service_powers(_options())
     for options in (_options(zookeeper={}), _options(version="3.8.1"), KafkaOptions(version="3.9.1")):
         assert not can_migrate(options)
-        assert Migration not in System().service_powers(options)
+        assert Migration not in KafkaSystem().service_powers(options)
 
 
 def test_controllers_come_to_the_hosts_of_zookeeper_with_the_id_of_the_cluster(stage: SimpleNamespace) -> None:

@@ -10,7 +10,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.topic import Topic
 from clusters.kafka.settings import KafkaOptions, broker_count, server_properties
-from clusters.kafka.system import System
+from clusters.kafka.system import KafkaSystem
 
 ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
 LOG_DIRS = ["/disks/one/kafka", "/disks/two/kafka"]
@@ -96,12 +96,12 @@ def test_a_broker_is_in_the_rack_of_its_zone() -> None:
 )
 def test_more_replicas_in_sync_than_there_are_are_refused(given: dict[str, Any], replicas: int, refused: str) -> None:
     with pytest.raises(BadInput, match=f"min.insync.replicas: {refused} .* can never be in sync"):
-        System().check(_declared(given, replicas))
+        KafkaSystem().check(_declared(given, replicas))
 
 
 @pytest.mark.parametrize(("given", "replicas"), [({"topic": {"min.insync.replicas": 3}}, 3), ({}, 1)])
 def test_as_many_replicas_in_sync_as_there_are_are_taken(given: dict[str, Any], replicas: int) -> None:
-    System().check(_declared(given, replicas))
+    KafkaSystem().check(_declared(given, replicas))
 
 
 def _declared(given: dict[str, Any], replicas: int) -> Declared:

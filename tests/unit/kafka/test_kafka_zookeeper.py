@@ -15,7 +15,7 @@ from kazoo.exceptions import NoNodeError
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.disk import DATA
-from chaoskit.contract.hosts.host import Result, ServiceState
+from chaoskit.contract.hosts.host import CommandResult, ServiceState
 from chaoskit.contract.systems.operating import Upgrade
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import Topic
@@ -25,9 +25,9 @@ from clusters.common import maven
 from clusters.kafka import artifacts
 from clusters.kafka.deploy import ensemble
 from clusters.kafka.deploy.ensemble import Ensemble
-from clusters.kafka.deploy.nodes import Nodes
+from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.settings import KafkaOptions, broker_count, nodes, server_properties, zookeepers
-from clusters.kafka.system import System
+from clusters.kafka.system import KafkaSystem
 from clusters.zookeeper import probe
 
 FLUSHED = {"flush.messages": 1, "min.insync.replicas": 3}
@@ -43,7 +43,7 @@ def _options(**more: Any) -> KafkaOptions:
 def _refusals(hosts: int = 4, **more: Any) -> list[str]:
     declared = Declared(_options(**more), hosts, hosts, (Topic("log-0", replication=1),), {}, {})
     try:
-        System().check(declared)
+        KafkaSystem().check(declared)
     except BadInput as error:
         return str(error).splitlines()
     return []
@@ -163,12 +163,12 @@ def test_an_attached_cluster_is_not_said_to_have_zookeeper() -> None:
     declared = Declared(_options(), 3, 3, (Topic("log-0"),), {}, {})
 
     with pytest.raises(BadInput, match=r"cluster\.metadata: zookeeper: not with cluster\.attach yet"):
-        System().check_attach({"bootstrap.servers": "10.0.0.1:9092"}, declared)
+        KafkaSystem().check_attach({"bootstrap.servers": "10.0.0.1:9092"}, declared)
 
 
 def test_releases_are_upgraded_in_kraft_mode_only() -> None:
-    assert Upgrade in System().service_powers(KafkaOptions())
-    assert Upgrade not in System().service_powers(_options())
+    assert Upgrade in KafkaSystem().service_powers(KafkaOptions())
+    assert Upgrade not in KafkaSystem().service_powers(_options())
 
 
 def test_the_oldest_release_gets_a_client_of_zookeeper_that_connects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_only_what_zookeeper_forgets_explains_that_an_election_is_forgotten(
 
 
 def test_roles_of_zookeeper_are_refused_where_there_is_none() -> None:
-    assert {"controller", "zookeepers", "zookeeper-leader"} <= set(System().roles_with(_options()))
+    assert {"controller", "zookeepers", "zookeeper-leader"} <= set(KafkaSystem().roles_with(_options()))
     content = {
         "name": "cut",
         "cluster": {"system": "kafka"},
@@ -294,11 +294,11 @@ class Host:
         self.spawned.append(service)
 
 
-def _nodes(monkeypatch: pytest.MonkeyPatch, apart: Any, waited: list[int]) -> tuple[Nodes, list[Any]]:
+def _nodes(monkeypatch: pytest.MonkeyPatch, apart: Any, waited: list[int]) -> tuple[KafkaNodes, list[Any]]:
     monkeypatch.setattr(Ensemble, "await_readiness", lambda _, node: waited.append(node))
     hosts: list[Any] = [Host(number) for number in range(1, 5)]
     options = _options(zookeeper={"hosts": apart, "config": {"forceSync": "no"}})
-    return Nodes(hosts, options, Path("kafka-2.3.0"), Ensemble(hosts, options)), hosts
+    return KafkaNodes(hosts, options, Path("kafka-2.3.0"), Ensemble(hosts, options)), hosts
 
 
 def test_zookeeper_is_started_before_the_broker_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,9 +331,9 @@ def test_the_metadata_of_a_broker_is_in_the_logs_of_its_zookeeper(monkeypatch: p
     placed, (host, *_) = _nodes(monkeypatch, "combined", [])
     listed: list[str] = []
 
-    def run(argv: Sequence[str], **_: Any) -> Result:
+    def run(argv: Sequence[str], **_: Any) -> CommandResult:
         listed.extend(argv)
-        return Result(0, "", "")
+        return CommandResult(0, "", "")
 
     monkeypatch.setattr(host, "run", run)
     placed.files(host, "metadata", "log-0", 0)

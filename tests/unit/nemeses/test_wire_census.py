@@ -6,13 +6,13 @@ from chaoskit.contract.faults.exploring import Exploring
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.wire import Header
 from nemeses.wire.aims import figures_of
-from nemeses.wire.rules import ANY, COUNT, REQUEST, RESPONSE, Rule, Rules
+from nemeses.wire.rules import ANY, COUNT, REQUEST, RESPONSE, TapRule, TapRules
 
 COUNTS = {"n1": {"request Fetch": 20, "response Fetch": 19, "request basic.ack": 3}, "n2": {}}
 
 
 def test_all_messages_of_both_directions_are_counted_and_pass() -> None:
-    rules = Rules()
+    rules = TapRules()
     rules.add("r", {"message": ANY, "of": REQUEST, "then": COUNT})
     sent = [(REQUEST, "Fetch"), (RESPONSE, "Fetch"), (REQUEST, "Fetch"), (REQUEST, "Vote")]
 
@@ -25,7 +25,7 @@ def test_all_messages_of_both_directions_are_counted_and_pass() -> None:
 
 
 def test_one_message_is_counted_in_its_direction_for_its_client() -> None:
-    rules = Rules()
+    rules = TapRules()
     rules.add("r", {"message": "Fetch", "of": REQUEST, "then": COUNT, "of_client": "c*"})
     for of, client in ((REQUEST, "c1"), (RESPONSE, "c1"), (REQUEST, "b1")):
         rules.chosen(of, Header("Fetch", 1, client))
@@ -36,13 +36,13 @@ def test_one_message_is_counted_in_its_direction_for_its_client() -> None:
 
 
 def test_a_census_does_not_keep_other_rules_from_their_messages() -> None:
-    rules = Rules()
+    rules = TapRules()
     rules.add("census", {"message": ANY, "of": REQUEST, "then": COUNT})
     rules.add("drops", {"message": "Fetch", "of": REQUEST, "then": "drop"})
 
     hit = rules.chosen(REQUEST, Header("Fetch", 1))
     assert hit is not None
-    assert (hit.matching.name, hit.matching.rule) == ("drops", Rule("Fetch", REQUEST, "drop"))
+    assert (hit.matching.name, hit.matching.rule) == ("drops", TapRule("Fetch", REQUEST, "drop"))
 
 
 def test_figures_tell_what_was_counted() -> None:

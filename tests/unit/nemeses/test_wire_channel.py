@@ -16,7 +16,7 @@ from clusters.kafka.wire import MESSAGES, KafkaDecoder
 from nemeses.wire.carried import Asked
 from nemeses.wire.channel import Channel
 from nemeses.wire.flow import Flow, Gate
-from nemeses.wire.rules import REQUEST, RESPONSE, Rules
+from nemeses.wire.rules import REQUEST, RESPONSE, TapRules
 
 BUFFER = 65_536
 ANSWER = struct.pack(">ii", 4, 1)
@@ -48,7 +48,7 @@ class Connection:
         outside, self.server = _pair()
         self.gates: list[tuple[Flow, Gate]] = []
         self.finishing: list[Channel] = []
-        rules, decoder, asked = Rules(), KafkaDecoder(), Asked()
+        rules, decoder, asked = TapRules(), KafkaDecoder(), Asked()
         if rule:
             rules.add("r", rule)
         flows = [

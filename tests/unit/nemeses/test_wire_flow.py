@@ -13,7 +13,7 @@ from chaoskit.model.payload import build
 from clusters.kafka.wire import MESSAGES, KafkaDecoder
 from nemeses.wire.carried import Asked
 from nemeses.wire.flow import Flow, Gate
-from nemeses.wire.rules import REQUEST, RESPONSE, Matching, Rule, Rules
+from nemeses.wire.rules import REQUEST, RESPONSE, Matching, TapRule, TapRules
 
 
 def frame(content: bytes) -> bytes:
@@ -40,7 +40,7 @@ class Direction:
     def __init__(
         self, of: str = REQUEST, decoder: KafkaDecoder | None = None, asked: Asked | None = None, **rule: Any
     ) -> None:
-        self.rules = Rules()
+        self.rules = TapRules()
         self.gates: list[Gate] = []
         self.seen: list[str] = []
         self.flow = Flow(
@@ -186,7 +186,7 @@ def test_a_rule_may_begin_and_end_within_a_message() -> None:
     ],
 )
 def test_which_of_the_matching_messages_are_chosen(keys: dict[str, Any], chosen: list[int]) -> None:
-    matching = Matching("r", Rule("Produce", REQUEST, "drop", **keys))
+    matching = Matching("r", TapRule("Produce", REQUEST, "drop", **keys))
 
     assert [number for number in range(1, 11) if matching.choose(REQUEST, Header("Produce", number))] == chosen
 
@@ -194,7 +194,7 @@ def test_which_of_the_matching_messages_are_chosen(keys: dict[str, Any], chosen:
 def test_a_share_is_drawn_and_repeatable() -> None:
     drawn = [
         [matching.choose(REQUEST, Header("Produce", number)) is not None for number in range(1000)]
-        for matching in (Matching("r", Rule("Produce", REQUEST, "drop", share=0.1, seed=7)) for _ in range(2))
+        for matching in (Matching("r", TapRule("Produce", REQUEST, "drop", share=0.1, seed=7)) for _ in range(2))
     ]
 
     assert drawn[0] == drawn[1]
@@ -202,7 +202,7 @@ def test_a_share_is_drawn_and_repeatable() -> None:
 
 
 def test_only_the_message_the_direction_and_the_client_that_are_meant_match() -> None:
-    matching = Matching("r", Rule("Produce", REQUEST, "drop", of_client="app-*"))
+    matching = Matching("r", TapRule("Produce", REQUEST, "drop", of_client="app-*"))
     asked = [(REQUEST, "Fetch", "app-1"), (RESPONSE, "Produce", "app-1"), (REQUEST, "Produce", "other")]
 
     assert not any(matching.choose(of, Header(name, 1, client)) for of, name, client in asked)
@@ -219,7 +219,7 @@ def test_only_the_message_the_direction_and_the_client_that_are_meant_match() ->
     ],
 )
 def test_any_message_of_a_client_is_meant_in_one_direction(name: str, of: str, client: str, chosen: bool) -> None:
-    matching = Matching("r", Rule("*", REQUEST, "drop", of_client="app-*"))
+    matching = Matching("r", TapRule("*", REQUEST, "drop", of_client="app-*"))
 
     assert (matching.choose(of, Header(name, 1, client)) is not None) is chosen
 
@@ -299,7 +299,7 @@ class Unjoined(SizePrefixed):
 
 
 def test_an_answer_that_cannot_be_joined_has_what_it_carries_itself() -> None:
-    decoder, asked, rules = Unjoined(), Asked(), Rules()
+    decoder, asked, rules = Unjoined(), Asked(), TapRules()
     rules.add("r", {"message": "Produce", "of": RESPONSE, "then": "drop"})
     flows = [Flow(of, decoder, asked, rules, gated=lambda *_: None, seen=lambda _: None) for of in (REQUEST, RESPONSE)]
 

@@ -11,13 +11,13 @@ from omb_files import DRIVER, PULSAR_DRIVER, ROCKETMQ_DRIVER, WORKLOAD
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.interop.omb.climb import climbs
-from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
+from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
 from chaoskit.interop.omb.room import check_room
 
-_ALL = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
+_ALL = BenchOptions(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 
 
-def _benches(folder: Path, wishes: Wishes = _ALL, workload: Any = WORKLOAD, driver: Any = DRIVER) -> list[Bench]:
+def _benches(folder: Path, wishes: BenchOptions = _ALL, workload: Any = WORKLOAD, driver: Any = DRIVER) -> list[Bench]:
     (folder / "work.yaml").write_text(yaml.dump(workload))
     (folder / "kafka.yaml").write_text(yaml.dump(driver))
     return read_benches([folder / "kafka.yaml", folder / "work.yaml"], wishes)
@@ -45,7 +45,7 @@ def test_a_workload_with_a_driver(tmp_path: Path) -> None:
 
 
 def test_a_lab_instead_of_the_drivers_cluster(tmp_path: Path) -> None:
-    (bench,) = _benches(tmp_path, Wishes(lab=True, hosts=5, warm_up_ns=0, length_ns=2_000_000_000))
+    (bench,) = _benches(tmp_path, BenchOptions(lab=True, hosts=5, warm_up_ns=0, length_ns=2_000_000_000))
 
     assert bench.plan.host_names == ["n1", "n2", "n3", "n4", "n5"]
     assert not bench.plan.scenario.cluster.attach
@@ -86,7 +86,7 @@ def test_what_cannot_work_is_refused(tmp_path: Path, workload: Any, driver: Any,
 
 
 def test_kafkas_own_client_takes_all_settings(tmp_path: Path) -> None:
-    (bench,) = _benches(tmp_path, Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None, java=True))
+    (bench,) = _benches(tmp_path, BenchOptions(lab=True, hosts=None, warm_up_ns=None, length_ns=None, java=True))
 
     assert bench.plan.system_options.clients == "java"
     assert bench.plan.workload_options.producer["max.request.size"] == "1048576"
@@ -105,7 +105,7 @@ _BACKLOG = {**WORKLOAD, "consumerBacklogSizeGB": 100, "backlogDrainRatio": 0.75}
 
 @pytest.mark.parametrize(("wish", "size"), [(None, 100 * 2**30), (2**20, 2**20)])
 def test_a_backlog_is_built_after_the_warm_up(tmp_path: Path, wish: int | None, size: int) -> None:
-    wishes = Wishes(lab=True, hosts=3, warm_up_ns=5_000_000_000, length_ns=None, backlog_bytes=wish)
+    wishes = BenchOptions(lab=True, hosts=3, warm_up_ns=5_000_000_000, length_ns=None, backlog_bytes=wish)
     (bench,) = _benches(tmp_path, wishes, workload=_BACKLOG)
 
     backlog = bench.plan.workload_options.backlog
@@ -114,14 +114,14 @@ def test_a_backlog_is_built_after_the_warm_up(tmp_path: Path, wish: int | None, 
 
 
 def test_the_size_of_a_backlog_makes_none(tmp_path: Path) -> None:
-    wishes = Wishes(lab=True, hosts=3, warm_up_ns=None, length_ns=None, backlog_bytes=2**20)
+    wishes = BenchOptions(lab=True, hosts=3, warm_up_ns=None, length_ns=None, backlog_bytes=2**20)
 
     assert _benches(tmp_path, wishes)[0].plan.workload_options.backlog is None
 
 
 def test_a_backlog_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     big, small = (
-        _benches(tmp_path, Wishes(True, 3, None, None, backlog_bytes=size), workload=_BACKLOG)
+        _benches(tmp_path, BenchOptions(True, 3, None, None, backlog_bytes=size), workload=_BACKLOG)
         for size in (2**60, 2**20)
     )
 
@@ -132,7 +132,7 @@ def test_a_backlog_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 def test_no_rate_is_looked_for_with_a_backlog(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"work\.yaml: consumerBacklogSizeGB: .*leave out --p99"):
-        _benches(tmp_path, Wishes(True, 3, None, None, p99_ns=10**7), workload=_BACKLOG)
+        _benches(tmp_path, BenchOptions(True, 3, None, None, p99_ns=10**7), workload=_BACKLOG)
 
 
 def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
         read_benches([tmp_path / "work.yaml"], _ALL)
 
 
-_LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
+_LAB = BenchOptions(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
 
 
 def test_a_driver_of_pulsar(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_driver_of_pulsar(tmp_path: Path) -> None:
 
 
 def test_pulsars_own_client_takes_all_settings(tmp_path: Path) -> None:
-    (bench,) = _benches(tmp_path, Wishes(True, None, None, None, java=True), driver=PULSAR_DRIVER)
+    (bench,) = _benches(tmp_path, BenchOptions(True, None, None, None, java=True), driver=PULSAR_DRIVER)
 
     load = bench.plan.workload_options
     assert bench.plan.system_options.clients == "java"
@@ -242,7 +242,7 @@ def test_what_a_driver_of_rocketmq_cannot_say(tmp_path: Path, driver: Any, why: 
 
 @pytest.mark.parametrize(("driver", "system"), [(ROCKETMQ_DRIVER, "rocketmq"), (PULSAR_DRIVER, "pulsar")])
 def test_systems_that_cannot_be_attached_need_a_lab(tmp_path: Path, driver: Any, system: str) -> None:
-    wishes = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
+    wishes = BenchOptions(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 
     with pytest.raises(BadInput, match=rf"kafka\.yaml: driverClass: {system} is benched in a lab only; add --lab"):
         _benches(tmp_path, wishes, driver=driver)

@@ -13,7 +13,7 @@ import pytest
 
 from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.deploy import admin
-from clusters.pulsar.deploy.admin import Admin, Refused, ledger_entries, topic_state
+from clusters.pulsar.deploy.admin import Admin, PulsarRefused, ledger_entries, topic_state
 
 ADDRESS = "127.0.0.1"
 NOBODY = "127.0.0.2"
@@ -63,7 +63,7 @@ def test_a_subscription_begins_with_the_first_message(monkeypatch: pytest.Monkey
 def test_a_subscription_that_exists_need_not_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
     with _broker(monkeypatch, 409, {"reason": "exists"}):
         Admin([ADDRESS]).create_subscription("queue-0", 0, "s")
-    with _broker(monkeypatch, 500, {"reason": "no"}), pytest.raises(Refused, match="no"):
+    with _broker(monkeypatch, 500, {"reason": "no"}), pytest.raises(PulsarRefused, match="no"):
         Admin([ADDRESS]).create_subscription("queue-0", 0, "s")
 
 
@@ -124,7 +124,7 @@ _UNEXPECTED = (
     ],
 )
 def test_a_refusal_says_why(monkeypatch: pytest.MonkeyPatch, content: Any, reason: str) -> None:
-    with _broker(monkeypatch, 412, content), pytest.raises(Refused, match=f"status 412: {reason}") as refused:
+    with _broker(monkeypatch, 412, content), pytest.raises(PulsarRefused, match=f"status 412: {reason}") as refused:
         Admin([ADDRESS]).create_topic("log-0", 3)
 
     assert refused.value.status == 412
@@ -163,7 +163,7 @@ def test_the_leader_is_told_the_destination_and_the_owner_unloads(
     def ask(_: Admin, method: str, broker: str, path: str, timeout_s: float, **__: bool) -> None:
         asked.append((method, broker, path))
         if "destinationBroker" in path and status == 307:
-            raise Refused(status, "")
+            raise PulsarRefused(status, "")
 
     monkeypatch.setattr(Admin, "_request", ask)
     monkeypatch.setattr(Admin, "load_manager_leader", lambda *_: "10.0.0.7")

@@ -17,7 +17,7 @@ from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.outcome import INFO, OK
 from clusters.common.relay import frames, queue_consumer
-from clusters.common.relay.frames import Answer
+from clusters.common.relay.frames import RelayAnswer
 from clusters.pulsar.clients.queues import QUEUES, acknowledges_by_index, batches, has_retries, retry_topics
 from clusters.pulsar.clients.settings import NAMESPACE
 from clusters.pulsar.guarantees.queues import QUEUE_RULES
@@ -144,7 +144,7 @@ class Jvm:
     def say(self, request: bytes) -> None:
         self.asked.append(request)
 
-    def hear(self) -> tuple[bytes, Answer]:
+    def hear(self) -> tuple[bytes, RelayAnswer]:
         kind = self.asked[-1][:1]
         if kind == b"p":
             texts = [("queue-0", "persistent://t/n/queue-0-partition-0"), ("queue-0.dead", "persistent://t/n/queue-0")]
@@ -153,8 +153,8 @@ class Jvm:
                 + struct.pack(">iqiii", 1, tag, 1, -1, 2) + b"ab"
                 for tag, (queue, origin) in enumerate(texts, 1)
             ]  # fmt: skip
-            return b"k", Answer(frames.text("") + struct.pack(">i", len(told)) + b"".join(told))
-        return b"k", Answer(frames.text(self.error) if kind in {b"a", b"n"} else struct.pack(">i", 1))
+            return b"k", RelayAnswer(frames.text("") + struct.pack(">i", len(told)) + b"".join(told))
+        return b"k", RelayAnswer(frames.text(self.error) if kind in {b"a", b"n"} else struct.pack(">i", 1))
 
     def close(self) -> None:
         self.closed = True

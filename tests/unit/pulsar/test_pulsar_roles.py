@@ -8,7 +8,7 @@ import pytest
 
 from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.deploy.admin import TopicState
-from clusters.pulsar.roles import Roles
+from clusters.pulsar.roles import PulsarRoles
 from clusters.pulsar.settings import ROLES, PulsarOptions
 from clusters.zookeeper import probe
 
@@ -51,7 +51,7 @@ Connections dump:
 
 
 @pytest.fixture
-def roles(monkeypatch: pytest.MonkeyPatch) -> Roles:
+def roles(monkeypatch: pytest.MonkeyPatch) -> PulsarRoles:
     def word(address: str, asked: str, timeout_s: float) -> str:
         if address == "10.0.0.1":
             raise TimeoutError("paused")
@@ -61,7 +61,7 @@ def roles(monkeypatch: pytest.MonkeyPatch) -> Roles:
     monkeypatch.setattr(probe, "zookeeper_word", word)
     hosts: Any = [FakeHost(index) for index in range(1, 5)]
     admin: Any = FakeAdmin()
-    return Roles(hosts, PulsarOptions().place(4), admin)
+    return PulsarRoles(hosts, PulsarOptions().place(4), admin)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def roles(monkeypatch: pytest.MonkeyPatch) -> Roles:
         ("brokers", ("n1", "n2", "n3", "n4")),
     ],
 )
-def test_a_role_is_held_by(roles: Roles, role: str, names: tuple[str, ...]) -> None:
+def test_a_role_is_held_by(roles: PulsarRoles, role: str, names: tuple[str, ...]) -> None:
     assert role in ROLES
     assert roles.find(role, ("log-0", 0)) == names
 
 
-def test_bookies_that_only_read_are_not_registered_as_writable(roles: Roles) -> None:
+def test_bookies_that_only_read_are_not_registered_as_writable(roles: PulsarRoles) -> None:
     assert roles.registered_bookies() == {"10.0.0.1", "10.0.0.3"}
 
 
@@ -100,7 +100,7 @@ def test_bookies_that_only_read_are_not_registered_as_writable(roles: Roles) -> 
     ],
 )
 def test_a_role_that_nobody_holds_is_an_error(
-    roles: Roles, monkeypatch: pytest.MonkeyPatch, ensemble: tuple[str, ...], role: str, refusal: str
+    roles: PulsarRoles, monkeypatch: pytest.MonkeyPatch, ensemble: tuple[str, ...], role: str, refusal: str
 ) -> None:
     monkeypatch.setattr(FakeAdmin, "ensemble", ensemble)
 
@@ -108,7 +108,7 @@ def test_a_role_that_nobody_holds_is_an_error(
         roles.find(role, ("log-0", 0))
 
 
-def test_a_zookeeper_without_a_leader_is_an_error(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zookeeper_without_a_leader_is_an_error(roles: PulsarRoles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "This instance is not currently serving requests\n")
 
     with pytest.raises(ServiceError, match="ZooKeeper currently has no leader"):

@@ -13,7 +13,7 @@ import pytest
 
 from clusters.rabbitmq.connection import LAB
 from clusters.rabbitmq.deploy.management import Management
-from clusters.rabbitmq.deploy.stored import Stored
+from clusters.rabbitmq.deploy.stored import StoredQueues
 from clusters.rabbitmq.settings import host_name
 
 
@@ -59,7 +59,7 @@ def _node(told: dict[str, Any], recorded: dict[str, Any]) -> Iterator[Management
 )
 def test_what_is_missing_of_a_queue(told: dict[str, Any], recorded: dict[str, Any], missing: str) -> None:
     with _node(told, recorded) as management:
-        stored = Stored(management, host_name)
+        stored = StoredQueues(management, host_name)
         stored.places["q"] = ("queue-0", 0)
 
         found = stored.missing({})

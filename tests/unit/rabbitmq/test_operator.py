@@ -8,11 +8,11 @@ import pytest
 
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
-from clusters.rabbitmq.deploy.control import Control
+from clusters.rabbitmq.deploy.control import RabbitControl
 from clusters.rabbitmq.deploy.management import Management
-from clusters.rabbitmq.deploy.stored import Stored
-from clusters.rabbitmq.operate.operator import Operator
-from clusters.rabbitmq.roles import Coordinators, Roles
+from clusters.rabbitmq.deploy.stored import StoredQueues
+from clusters.rabbitmq.operate.operator import RabbitOperator
+from clusters.rabbitmq.roles import Coordinators, RabbitRoles
 from clusters.rabbitmq.settings import host_name
 
 PLACE = ("queue-0", 0)
@@ -51,19 +51,21 @@ class _Nodes:
         return self.answers.pop(0)
 
 
-def _stored(nodes: _Nodes) -> Stored:
-    stored = Stored(cast("Management", nodes), host_name)
+def _stored(nodes: _Nodes) -> StoredQueues:
+    stored = StoredQueues(cast("Management", nodes), host_name)
     stored.places["queue-0"] = PLACE
     return stored
 
 
-def _operator(nodes: _Nodes, hosts: int) -> tuple[Operator, list[ServiceHost]]:
+def _operator(nodes: _Nodes, hosts: int) -> tuple[RabbitOperator, list[ServiceHost]]:
     made = [cast("ServiceHost", _Host(f"n{number}")) for number in range(1, hosts + 1)]
-    return Operator(made, _stored(nodes), cast("Control", nodes)), made
+    return RabbitOperator(made, _stored(nodes), cast("RabbitControl", nodes)), made
 
 
-def _roles(nodes: _Nodes, metadata: str = "khepri") -> Roles:
-    return Roles(_stored(nodes), cast("Management", nodes), host_name, Coordinators(cast("Control", nodes), metadata))
+def _roles(nodes: _Nodes, metadata: str = "khepri") -> RabbitRoles:
+    return RabbitRoles(
+        _stored(nodes), cast("Management", nodes), host_name, Coordinators(cast("RabbitControl", nodes), metadata)
+    )
 
 
 def test_a_member_is_moved_to_the_host_without_one_and_back() -> None:

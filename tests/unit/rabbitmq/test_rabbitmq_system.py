@@ -22,7 +22,7 @@ from clusters.hosts.roots import _check
 from clusters.rabbitmq.guarantees.rules import RULES
 from clusters.rabbitmq.releases import parse_version, root_of
 from clusters.rabbitmq.settings import RabbitOptions, environment, rabbitmq_conf
-from clusters.rabbitmq.system import System
+from clusters.rabbitmq.system import RabbitSystem
 
 
 def _content(**changes: Any) -> dict[str, Any]:
@@ -198,4 +198,4 @@ def test_only_producers_without_a_name_write_twice(
 
 
 def test_hosts_get_the_root_of_the_release() -> None:
-    assert System().root(RabbitOptions(version="3.10.8")) == root_of("3.10.8")
+    assert RabbitSystem().root(RabbitOptions(version="3.10.8")) == root_of("3.10.8")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from chaoskit.base.store import read_json
 from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.timing.counting import Operations
+from chaoskit.judge.timing.counting import OperationColumns
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.report.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
 
@@ -104,7 +104,7 @@ def test_operations_are_read_group_by_group(tmp_path: Path) -> None:
     table = pa.table(columns)
     path = tmp_path / "operations.parquet"
     pq.write_table(table, path, row_group_size=50_000)
-    expected = Operations.of(table)
+    expected = OperationColumns.of(table)
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
     pa.set_memory_pool(pool)
@@ -116,6 +116,6 @@ def test_operations_are_read_group_by_group(tmp_path: Path) -> None:
         tracemalloc.stop()
         pa.set_memory_pool(before)
 
-    for column in fields(Operations):
+    for column in fields(OperationColumns):
         assert np.array_equal(getattr(found, column.name), getattr(expected, column.name))
     assert peak < 45 * count

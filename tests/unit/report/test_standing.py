@@ -14,7 +14,7 @@ from chaoskit.report.brief import brief
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.summary import summary
 from spark_analysis.markdown import markdown
-from spark_analysis.standing import Standing, standings
+from spark_analysis.standing import ScenarioStanding, standings
 
 BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def _night(day: int, verdict: str, scenario: str = "payments") -> dict[str, Any]
     }  # fmt: skip
 
 
-def _standing(*verdicts: str) -> Standing:
+def _standing(*verdicts: str) -> ScenarioStanding:
     rows = [_night(day, verdict) for day, verdict in enumerate(verdicts)]
     scenarios = {
         f"payments/{day}": {"seed": day, "cluster": {"version": "4.1" if day < 2 else "4.2"}} for day in range(9)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusters.rocketmq.deploy import progress
-from clusters.rocketmq.remoting import Answer, Refused
+from clusters.rocketmq.remoting import RemotingAnswer, RocketRefused
 
 BROKER = ("10.0.0.1", 10911)
 PLACE = ("t", 0)
@@ -26,15 +26,15 @@ class _Broker:
         self._reached = reached
         self._tagged = tagged
 
-    def ask(self, server: Any, code: int, timeout_s: float, fields: Mapping[str, Any]) -> Answer:
+    def ask(self, server: Any, code: int, timeout_s: float, fields: Mapping[str, Any]) -> RemotingAnswer:
         if code == 11:
             offset = int(fields["queueOffset"])
             if any(offset <= each < offset + 32 for each in self._tagged):
-                return Answer({}, b"")
-            raise Refused(20, "none with this tag", {"nextBeginOffset": str(offset + 32)})
+                return RemotingAnswer({}, b"")
+            raise RocketRefused(20, "none with this tag", {"nextBeginOffset": str(offset + 32)})
         if code == 14 and self._reached is None:
-            raise Refused(22, "not found", {})
-        return Answer({"offset": str({30: 100, 31: 10, 14: self._reached}[code])}, b"")
+            raise RocketRefused(22, "not found", {})
+        return RemotingAnswer({"offset": str({30: 100, 31: 10, 14: self._reached}[code])}, b"")
 
 
 @pytest.mark.parametrize(("reached", "lag"), [(None, 90), (0, 90), (40, 60), (100, 0), (120, 0)])
@@ -64,9 +64,9 @@ def test_only_a_message_behind_what_was_reached_waits(
 
 
 def test_another_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> Answer:
-        raise Refused(1, "broken", {})
+    def refuse(*_: Any) -> RemotingAnswer:
+        raise RocketRefused(1, "broken", {})
 
     monkeypatch.setattr(progress, "ask", refuse)
-    with pytest.raises(Refused, match="broken"):
+    with pytest.raises(RocketRefused, match="broken"):
         progress.lag(BROKER, PLACE, "g", 1.0)

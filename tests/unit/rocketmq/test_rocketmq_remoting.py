@@ -15,7 +15,7 @@ import pytest
 
 from chaoskit.contract.systems.service import ServiceError
 from clusters.rocketmq.deploy import admin
-from clusters.rocketmq.remoting import Refused, ask
+from clusters.rocketmq.remoting import RocketRefused, ask
 
 
 class _Server:
@@ -69,7 +69,7 @@ def test_a_request_has_its_code_and_its_fields_as_texts(served: _Server) -> None
 
 @pytest.mark.parametrize("served", [_framed({"code": 17, "remark": "No topic"})], indirect=True)
 def test_an_answer_with_an_error_is_told_with_its_code(served: _Server) -> None:
-    with pytest.raises(Refused, match="code 17: No topic") as refused:
+    with pytest.raises(RocketRefused, match="code 17: No topic") as refused:
         ask(served.where, 351, 1.0)
     assert refused.value.code == 17
     assert not admin.has_topic(served.where, "t", 1.0)
@@ -77,7 +77,7 @@ def test_an_answer_with_an_error_is_told_with_its_code(served: _Server) -> None:
 
 @pytest.mark.parametrize("served", [_framed({"code": 1, "remark": "broken"})], indirect=True)
 def test_another_error_does_not_mean_that_there_is_no_such_topic(served: _Server) -> None:
-    with pytest.raises(Refused, match="broken"):
+    with pytest.raises(RocketRefused, match="broken"):
         admin.has_topic(served.where, "t", 1.0)
 
 
@@ -193,5 +193,5 @@ def test_a_topic_is_routed_once_a_master_has_it(served: _Server, known: bool) ->
 
 @pytest.mark.parametrize("served", [_framed({"code": 1, "remark": "not ready"})], indirect=True)
 def test_a_name_server_that_is_not_ready_says_so(served: _Server) -> None:
-    with pytest.raises(Refused, match="not ready"):
+    with pytest.raises(RocketRefused, match="not ready"):
         admin.is_routed(served.where, "chaoskit", 1)

@@ -33,7 +33,7 @@ from spark_analysis import check
 from spark_analysis.runs import open_run
 from spark_analysis.session import run_tasks
 from spark_analysis.task import RESULTS, work
-from spark_analysis.units import Task, into_tasks
+from spark_analysis.units import SparkTask, into_tasks
 
 NO_FURTHER = "there was no further acknowledgement"
 LOSSY = {"lost-message": 3, "wrong-partition": 4, "ghost": 2, "resent-batch": 1}
@@ -133,7 +133,7 @@ def test_torn_findings_are_no_verdict(make_run: Callable[..., Path]) -> None:
     assert open_run(0, folder, recheck=False).subject is not None
 
 
-def _killed_once(task: Task, marker: Path) -> Iterator[pa.RecordBatch]:
+def _killed_once(task: SparkTask, marker: Path) -> Iterator[pa.RecordBatch]:
     """Work on a task; the first worker that gets here dies half way."""
     for number, batch in enumerate(work(task)):
         yield batch
@@ -183,7 +183,9 @@ def test_what_a_checker_raised_comes_back_from_the_tasks(
     monkeypatch.setattr(type(broken), "check", lambda *_: 1 // 0)
     in_process = check_run(run.folder)
 
-    def here(_: Any, tasks: list[Task], function: Callable[[Task], Iterator[pa.RecordBatch]], *__: Any) -> pa.Table:
+    def here(
+        _: Any, tasks: list[SparkTask], function: Callable[[SparkTask], Iterator[pa.RecordBatch]], *__: Any
+    ) -> pa.Table:
         return pa.Table.from_batches([batch for task in tasks for batch in function(task)])
 
     monkeypatch.setattr(check, "run_tasks", here)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from chaoskit.history.format.fault import Fault
-from chaoskit.history.reading.reader import Partition, Piece
+from chaoskit.history.reading.reader import Piece, StoredPartition
 from chaoskit.judge.timing.timing import Load, Timing
 from chaoskit.scenario.plan import read_plan
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import ages, by_kind
 from spark_analysis.trends import is_regression, trends
-from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Unit, into_tasks, waves
-from spark_analysis.windows import Window, windows_of
+from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, SparkTask, Unit, into_tasks, waves
+from spark_analysis.windows import ImpactWindow, windows_of
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -76,7 +76,7 @@ def test_ages_count_from_the_acknowledgement_to_the_next_fault() -> None:
 
 
 def _unit(rows: int, run: int = 0) -> Unit:
-    place = Partition("t", 0, Piece(Path("x"), (0,), rows), None)
+    place = StoredPartition("t", 0, Piece(Path("x"), (0,), rows), None)
     return Unit(run, Path(), Timing(Load(0, 0, 0)), rows, place)
 
 
@@ -88,7 +88,7 @@ def test_small_units_share_a_task_and_the_largest_task_comes_first() -> None:
 
 def test_tasks_that_do_not_fit_beside_each_other_run_before_the_others() -> None:
     rows = 10_000_000
-    large, small = Task((_unit(rows),)), Task((_unit(1000),))
+    large, small = SparkTask((_unit(rows),)), SparkTask((_unit(1000),))
     memory = 2 * (TASK_BYTES + rows * MESSAGE_BYTES)
 
     assert waves([large, large, small, small], memory, cores=2) == [[large, large, small, small]]
@@ -177,7 +177,7 @@ def test_configurations_differ_by_what_was_declared(
 
 def test_a_kind_of_fault_has_rows_for_each_system() -> None:
     """Kills of Kafka say nothing of kills of RabbitMQ."""
-    windows = [Window(0, "kill", phase, 0, S) for phase in ("before", "during")]
+    windows = [ImpactWindow(0, "kill", phase, 0, S) for phase in ("before", "during")]
     runs = [SimpleNamespace(scenario={"cluster": {"system": name}}) for name in ("kafka", "rabbitmq")]
     found: Any = [
         SimpleNamespace(

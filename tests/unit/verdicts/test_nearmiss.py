@@ -19,8 +19,8 @@ from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story
 from chaoskit.judge.explaining.record import Record
 from chaoskit.model.audit import Drained
-from chaoskit.testing.nearmiss import NearMiss, Stored, changes, check
-from clusters.kafka.system import System as Kafka
+from chaoskit.testing.nearmiss import NearMiss, StoredRun, changes, check
+from clusters.kafka.system import KafkaSystem as Kafka
 
 LOAD = {"kind": "log", "rate": 10, "duration": "60s"}
 FEED = "feed-0"
@@ -159,4 +159,4 @@ def test_a_run_of_which_nothing_is_explained_has_none(tmp_path: Path) -> None:
     run.read_back(100, {value: value for value in range(9)})
     assert found(run.judged(60, 10))["lost"] == (1, False)
 
-    assert list(changes(Stored(run.folder))) == []
+    assert list(changes(StoredRun(run.folder))) == []

@@ -10,7 +10,7 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.clients.client import Unreachable
-from chaoskit.contract.clients.queue import Arrival, Change, Death, Publishing, QueueFeature
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death, Publishing, QueueFeature
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
@@ -40,7 +40,7 @@ class Queue(Powers):
         self.settled: list[tuple[int, str]] = []
         self.consumers = 1
         self.silent = False
-        self.changed: list[Change] = []
+        self.changed: list[ConsumerChange] = []
 
     def publisher(self, settings: Any, index: int, completed: Any, publishing: Publishing) -> Any:
         assert publishing == Publishing()
@@ -78,7 +78,7 @@ class Queue(Powers):
                 self.dead.append((value, Death("rejected", "queue-0", 1)))
         return OK, None
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ConsumerChange]:
         changed, self.changed = self.changed, []
         return changed
 
@@ -136,7 +136,7 @@ def _options(**given: Any) -> QueueOptions:
 
 def test_an_ended_subscription_and_the_next_one_are_recorded(folder: Path) -> None:
     queue = Queue(1)
-    queue.changed = [Change("cancelled", "queue-0"), Change("subscribed", "queue-0")]
+    queue.changed = [ConsumerChange("cancelled", "queue-0"), ConsumerChange("subscribed", "queue-0")]
     load = _load(folder, queue)
 
     load.work(Task(CONSUMER, 0), 1, _options())

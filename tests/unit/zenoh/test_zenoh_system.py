@@ -19,7 +19,7 @@ from clusters.zenoh.configuration import built, client, connection_of, router
 from clusters.zenoh.guarantees.promise import promise
 from clusters.zenoh.guarantees.rules import RULES
 from clusters.zenoh.settings import ZenohOptions
-from clusters.zenoh.system import System
+from clusters.zenoh.system import ZenohSystem
 
 SECOND = 10**9
 BLOCK = {"congestion": "block"}
@@ -93,7 +93,7 @@ def test_settings_that_cannot_be_are_refused(cluster: dict[str, Any], workload: 
     declared = read_plan(_content(cluster, **workload), "small.yaml").declared
 
     with pytest.raises(BadInput) as refused:
-        System().check(declared)
+        ZenohSystem().check(declared)
 
     assert line in str(refused.value)
 

@@ -12,7 +12,7 @@ import pytest
 
 from chaoskit.base import store
 from chaoskit.base.journal import Journal
-from chaoskit.contract.checkers.checker import Part, Setting
+from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import provider, system
 from chaoskit.contract.workloads.datamodel import QUEUE
@@ -42,7 +42,7 @@ def _history(*, received: bool) -> list[Part]:
     rows += [{"op": 1, "direction": "received", "received_ns": 5, **common}] if received else []
     return [
         Part(
-            Setting("t", 0, QUEUE, Drained(complete=True)),
+            PartitionSetting("t", 0, QUEUE, Drained(complete=True)),
             pa.Table.from_pylist(rows, MESSAGES),
             pa.Table.from_pylist(operations, OPERATIONS),
             OBSERVATIONS.empty_table(),
