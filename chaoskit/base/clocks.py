@@ -35,7 +35,7 @@ def compared(ask: Callable[[], int], now_ns: Callable[[], int], questions: int) 
     >>> compared(lambda: 1000, iter([90, 110, 290, 300]).__next__, 2)
     Offset(at_ns=295, ahead_ns=705, error_ns=5)
     """
-    return min((_asked(ask, now_ns) for _ in range(questions)), key=lambda found: found.error_ns)
+    return min((_asked(ask, now_ns) for _ in range(questions)), key=lambda offset: offset.error_ns)
 
 
 def _asked(ask: Callable[[], int], now_ns: Callable[[], int]) -> Offset:

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from chaoskit.base.errors import WouldDownload
 
-_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_listed: ContextVar[list[str] | None] = ContextVar("told", default=None)
 
 
 @contextmanager
 def told_only() -> Iterator[list[str]]:
     """Download nothing in this block; yield a list that receives what would have been downloaded, in words."""
-    told: list[str] = []
-    token = _told.set(told)
+    downloads: list[str] = []
+    token = _listed.set(downloads)
     try:
-        yield told
+        yield downloads
     finally:
-        _told.reset(token)
+        _listed.reset(token)
 
 
 def about_to_download(what: str) -> None:
@@ -33,10 +33,10 @@ def about_to_download(what: str) -> None:
     Raises:
         WouldDownload: it must not be made; `chaoskit.base.errors.Problems` goes on with the next check.
     """
-    told = _told.get()
-    if told is not None:
-        if what not in told:
-            told.append(what)
+    downloads = _listed.get()
+    if downloads is not None:
+        if what not in downloads:
+            downloads.append(what)
         raise WouldDownload(f"{what} is not downloaded in a dry run")
 
 
@@ -56,7 +56,7 @@ def one_at_a_time(folder: Path, what: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if _told.get() is not None:
+            if _listed.get() is not None:
                 about_to_download(f"{what}, which another process is making now")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

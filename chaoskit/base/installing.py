@@ -25,9 +25,9 @@ def _command(extra: str, origin: Any) -> str:
         editable = "-e " if origin["dir_info"].get("editable") else ""
         return f"pip install {editable}'{Path(unquote(urlsplit(url).path))}[{extra}]'"
     if "vcs_info" in origin:
-        told = origin["vcs_info"]
-        revision = told.get("requested_revision") or told.get("commit_id")
-        url = f"{told.get('vcs', 'git')}+{url}{f'@{revision}' if revision else ''}"
+        vcs_info = origin["vcs_info"]
+        revision = vcs_info.get("requested_revision") or vcs_info.get("commit_id")
+        url = f"{vcs_info.get('vcs', 'git')}+{url}{f'@{revision}' if revision else ''}"
     return f"pip install '{_NAME}[{extra}] @ {url}'"
 
 

@@ -44,7 +44,7 @@ def make_folder(folder: Path) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    made = [ancestor for ancestor in (folder, *folder.parents) if not ancestor.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     give(made)
 
@@ -74,9 +74,9 @@ def _caller() -> tuple[int, int] | None:
 
 def _owner(path: Path) -> str:
     """Return the owner of a file or, if that cannot be seen, of the nearest folder that can; empty if unknown."""
-    for each in (path, *path.parents):
+    for ancestor in (path, *path.parents):
         try:
-            owner = each.lstat().st_uid
+            owner = ancestor.lstat().st_uid
         except OSError:
             continue
         try:

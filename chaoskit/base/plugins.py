@@ -54,7 +54,7 @@ def load(noun: str, name: str, key: str) -> Any:
     if entry is None:
         what = _WORDS.get(noun, noun)
         raise BadInput(f"{key}: there is no {what} {name!r}; {nearest(name, _entries(noun))}")
-    with _told(noun, name, key):
+    with _install_hint(noun, name, key):
         return entry.load()()
 
 
@@ -70,12 +70,12 @@ def module(noun: str, name: str, key: str, path: str) -> ModuleType:
     Raises:
         BadInput: a package that it needs is missing.
     """
-    with _told(noun, name, key):
+    with _install_hint(noun, name, key):
         return import_module(path)
 
 
 @contextmanager
-def _told(noun: str, name: str, key: str) -> Iterator[None]:
+def _install_hint(noun: str, name: str, key: str) -> Iterator[None]:
     """Tell what installs a package that is missing."""
     try:
         yield

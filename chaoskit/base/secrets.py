@@ -54,14 +54,14 @@ def environment_in(settings: Any) -> dict[str, str]:
     if is_reference(settings):
         ((kind, where),) = settings.items()
         return {where: os.environ[where]} if kind == "env" and where in os.environ else {}
-    return {name: value for each in _inside(settings) for name, value in environment_in(each).items()}
+    return {name: value for inner in _inside(settings) for name, value in environment_in(inner).items()}
 
 
 def files_in(settings: Any) -> list[str]:
     """Return the files that settings name or refer to, at any depth."""
     if isinstance(settings, str):
         return [settings] if os.sep in settings and Path(settings).is_file() else []
-    return [path for each in _inside(settings) for path in files_in(each)]
+    return [path for inner in _inside(settings) for path in files_in(inner)]
 
 
 def _inside(settings: Any) -> Iterable[Any]:

@@ -24,9 +24,9 @@ def check_packages(home: Path = _HOME) -> None:
     """
     for name in PACKAGES:
         spec = find_spec(name)
-        found = Path(spec.origin).parent if spec and spec.origin else None
-        if found != home / name:
-            where = f"is {found}" if found else "is missing"
+        folder = Path(spec.origin).parent if spec and spec.origin else None
+        if folder != home / name:
+            where = f"is {folder}" if folder else "is missing"
             raise BadInput(
                 f"the package {name!r} {where}, but chaoskit's own is {home / name}: another package of that name "
                 "comes first on sys.path. Install chaoskit in a virtual environment of its own, and start it elsewhere"

@@ -105,14 +105,14 @@ def runs(store: Path) -> Iterator[Path]:
     """
     if not store.is_dir():
         raise BadInput(f"store {store}: no such folder; run a scenario (`chaoskit list --scenarios`), or set --store")
-    found = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
-    if not found and any(store.glob(f"*/{SCENARIO}")):
+    folders = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
+    if not folders and any(store.glob(f"*/{SCENARIO}")):
         raise BadInput(
             f"{store}: holds the runs of one scenario, not a store; give the store: {store.absolute().parent}"
         )
-    if not found and (store / SCENARIO).exists():
+    if not folders and (store / SCENARIO).exists():
         raise BadInput(f"{store}: is one run, not a store; give the store: {store.absolute().parent.parent}")
-    yield from sorted(found, key=lambda folder: folder.name)
+    yield from sorted(folders, key=lambda folder: folder.name)
 
 
 def run_name(folder: Path) -> str:

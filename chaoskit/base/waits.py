@@ -127,5 +127,5 @@ def are_in(value: Ints, ordered: Ints) -> Flags:
     if not ordered.size:
         return np.zeros(value.size, np.bool_)
     at = np.minimum(np.searchsorted(ordered, value), ordered.size - 1)
-    found: Flags = ordered[at] == value
-    return found
+    present: Flags = ordered[at] == value
+    return present

@@ -34,18 +34,18 @@ def command(store: Path, master: str | None, out: Path | None, recheck: bool, se
         say(f"analyze {time.monotonic() - began:6.1f} s  {line}", err=True)
 
     analysis = plugins.load("analysis", "spark", "analyze")
-    found = analysis.analyze(
+    analyzed = analysis.analyze(
         store, master=master, out=out or store / "analysis", recheck=recheck, settings=settings, tell=tell
     )
-    _print_configurations(found.tables["configurations"])
-    for row in found.tables["trends"]:
+    _print_configurations(analyzed.tables["configurations"])
+    for row in analyzed.tables["trends"]:
         if row["regressions"]:
             say(f"regression: {row['run']}: {', '.join(row['regressions'])}")
-    _say_standings(found.standings)
-    for name, why in found.skipped.items():
+    _say_standings(analyzed.standings)
+    for name, why in analyzed.skipped.items():
         say(f"skipped: {name}: {why}")
-    say(f"summary: {found.summary}")
-    say(f"report: {found.report}")
+    say(f"summary: {analyzed.summary}")
+    say(f"report: {analyzed.report}")
 
 
 def _print_configurations(rows: Sequence[Mapping[str, Any]]) -> None:

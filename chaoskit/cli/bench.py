@@ -109,11 +109,11 @@ def command(
     owner.make_folder(out)
     costs = [recording_cost(size) for size in sorted({bench.workload.messageSize for bench in benches})]
     with Site(store) as site:
-        told = _run(benches, partial(_execute, site, stored), out, html, costs)
-    if told:
-        show(told, costs)
-    code = worst_exit_code(each.verdict.verdict for each in told) if told else 0
-    return code if len(told) == len(benches) else code or NO_RESULT
+        results = _run(benches, partial(_execute, site, stored), out, html, costs)
+    if results:
+        show(results, costs)
+    code = worst_exit_code(result.verdict.verdict for result in results) if results else 0
+    return code if len(results) == len(benches) else code or NO_RESULT
 
 
 def _check_resumable(benches: Sequence[Bench], *, lab: bool) -> None:
@@ -141,7 +141,7 @@ def _run(
     costs: Sequence[RecordingCost],
 ) -> list[Benched]:
     """Run all, and write what they did; fewer if the user interrupts, or if no rate was borne by some."""
-    told: list[Benched] = []
+    results: list[Benched] = []
     steps: list[ClimbStep] = []
 
     def run(bench: Bench) -> Benched:
@@ -151,34 +151,34 @@ def _run(
         return benched(bench, folder, verdict)
 
     try:
-        for each in benches:
-            bench = each
-            if climbs(each):
-                bracket, climbed = climb(each, run, show_step)
-                show_bracket(each, bracket)
+        for planned in benches:
+            bench = planned
+            if climbs(planned):
+                bracket, climbed = climb(planned, run, show_step)
+                show_bracket(planned, bracket)
                 steps += climbed
                 if not bracket.borne:
                     continue
-                bench = each.at(bracket.borne, each.warm_up_ns, each.length_ns)
-            told.append(run(bench))
-            _write(told[-1], out)
+                bench = planned.at(bracket.borne, planned.warm_up_ns, planned.length_ns)
+            results.append(run(bench))
+            _write(results[-1], out)
             if html is not None:
                 remarks = list(map(recording, costs))
-                write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)), remarks)
+                write_benchmarks(list(map(measurement, results)), html, list(map(rung, steps)), remarks)
     except RunInterrupted as error:
         complain(str(error))
-    return told
+    return results
 
 
-def _write(found: Benched, out: Path) -> None:
-    bench = found.bench
+def _write(result: Benched, out: Path) -> None:
+    bench = result.bench
     path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
-    durable.write(path, json.dumps(found.document, indent=2).encode())
+    durable.write(path, json.dumps(result.document, indent=2).encode())
     owner.give([path])
-    say(f"{path}  run folder: {found.folder}", err=True)
+    say(f"{path}  run folder: {result.folder}", err=True)
 
 
 def _tell_differences(benches: list[Bench]) -> None:
-    told = [remark for bench in benches for remark in (*bench.workload.remarks(), *bench.driver.driven.ignored)]
-    for remark in dict.fromkeys(told):
+    remarks = [remark for bench in benches for remark in (*bench.workload.remarks(), *bench.driver.driven.ignored)]
+    for remark in dict.fromkeys(remarks):
         say(f"unlike OMB: {remark}", err=True)

@@ -30,12 +30,12 @@ def as_sweep(files: Sequence[str]) -> Path | None:
     Raises:
         BadInput: a sweep is given together with other files, or there is no such ready-made sweep.
     """
-    found = [file for file in files if is_sweep(file)]
-    if not found:
+    sweeps = [file for file in files if is_sweep(file)]
+    if not sweeps:
         return None
     if len(files) > 1:
-        raise BadInput(f"{found[0]}: a sweep is benched alone; remove the other files")
-    return find_sweep(found[0])
+        raise BadInput(f"{sweeps[0]}: a sweep is benched alone; remove the other files")
+    return find_sweep(sweeps[0])
 
 
 def reject(options: Mapping[str, object]) -> None:
@@ -66,60 +66,60 @@ def bench_sweep(planned: Sweep, store: Path, out: Path, html: Path | None, *, dr
     size = smallest(planned)
     floor = [] if size is None or size > DATAGRAM_MAX else list(floors(size))
     received = partial(received_until, store)
-    found: dict[str, Results] = {}
-    told: SideBySide | None = None
+    results: dict[str, Results] = {}
+    comparison: SideBySide | None = None
     try:
         with SweepProgress(f"bench {planned.name}") as progress:
-            for found in run_sweep(planned, store, progress):
-                told = side_by_side(planned, found, floor, received)
-                _write(planned, told, out, html)
+            for results in run_sweep(planned, store, progress):
+                comparison = side_by_side(planned, results, floor, received)
+                _write(planned, comparison, out, html)
     finally:
-        if told:
-            _show(told)
-    return EXIT_CODES[worst(planned, found)]
+        if comparison:
+            _show(comparison)
+    return EXIT_CODES[worst(planned, results)]
 
 
-def _write(planned: Sweep, told: SideBySide, out: Path, html: Path | None) -> None:
+def _write(planned: Sweep, comparison: SideBySide, out: Path, html: Path | None) -> None:
     path = out / f"{planned.name}-bench.json"
-    stores.write_json(path, told.as_json())
+    stores.write_json(path, comparison.as_json())
     owner.give([path])
     if html is not None:
-        write_side_by_side(planned.name, told, html)
+        write_side_by_side(planned.name, comparison, html)
 
 
-def _show(told: SideBySide) -> None:
+def _show(comparison: SideBySide) -> None:
     trips = ("half a round trip", "payload", "p50 us", "p99 us", "published us", "without an answer", "verdict")
-    rates = ("throughput", "payload", "messages/s", "MB/s", "sent", *_counted(told.throughputs), "verdict")
-    fates = ("system", "load", "acknowledged", "received", *_counted(told.fates), "verdict")
+    rates = ("throughput", "payload", "messages/s", "MB/s", "sent", *_counted(comparison.throughputs), "verdict")
+    fates = ("system", "load", "acknowledged", "received", *_counted(comparison.fates), "verdict")
     tables = (
-        (trips, list(map(_trip, told.round_trips))),
-        (rates, list(map(_rate, told.throughputs))),
-        (fates, list(map(_fate, told.fates))),
+        (trips, list(map(_trip, comparison.round_trips))),
+        (rates, list(map(_rate, comparison.throughputs))),
+        (fates, list(map(_fate, comparison.fates))),
     )
     for columns, rows in tables:
         if rows:
             say()
             print_table(columns, rows, left=2)
-    for each in told.lacking:
-        say(f"without a run: {each}")
+    for name in comparison.lacking:
+        say(f"without a run: {name}")
 
 
-def _counted(told: Sequence[Throughput] | Sequence[SystemFate]) -> Iterable[str]:
-    return told[0].found if told else ()
+def _counted(measurements: Sequence[Throughput] | Sequence[SystemFate]) -> Iterable[str]:
+    return measurements[0].found if measurements else ()
 
 
-def _trip(each: RoundTrip) -> list[str]:
-    figures = ("" if value is None else f"{value:,.0f}" for value in (each.p50_us, each.p99_us, each.published_us))
-    unanswered = f"{each.unanswered:,}" if each.verdict else ""
-    return [each.name, format_size(each.payload), *figures, unanswered, each.verdict]
+def _trip(trip: RoundTrip) -> list[str]:
+    figures = ("" if value is None else f"{value:,.0f}" for value in (trip.p50_us, trip.p99_us, trip.published_us))
+    unanswered = f"{trip.unanswered:,}" if trip.verdict else ""
+    return [trip.name, format_size(trip.payload), *figures, unanswered, trip.verdict]
 
 
-def _rate(each: Throughput) -> list[str]:
-    figures = f"{each.messages_per_s:,.0f}", f"{each.bytes_per_s / 1e6:,.1f}", f"{each.sent:,}"
-    counted = (f"{count:,}" for count in each.found.values())
-    return [each.name, format_size(each.payload), *figures, *counted, each.verdict]
+def _rate(throughput: Throughput) -> list[str]:
+    figures = f"{throughput.messages_per_s:,.0f}", f"{throughput.bytes_per_s / 1e6:,.1f}", f"{throughput.sent:,}"
+    counted = (f"{count:,}" for count in throughput.found.values())
+    return [throughput.name, format_size(throughput.payload), *figures, *counted, throughput.verdict]
 
 
-def _fate(each: SystemFate) -> list[str]:
-    counted = (f"{count:,}" for count in each.found.values())
-    return [each.name, each.load, f"{each.acked:,}", f"{each.received:,}", *counted, each.verdict]
+def _fate(fate: SystemFate) -> list[str]:
+    counted = (f"{count:,}" for count in fate.found.values())
+    return [fate.name, fate.load, f"{fate.acked:,}", f"{fate.received:,}", *counted, fate.verdict]

@@ -19,34 +19,34 @@ _COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "ma
 _POINTS = ("50pct", "99pct", "999pct", "Max")
 
 
-def show(told: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
+def show(results: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
     """Print the table of results, what recording costs, what the machine did, and which of the results are none."""
-    print_table(_COLUMNS, map(_row, told), left=2)
+    print_table(_COLUMNS, map(_row, results), left=2)
     say("", "Latencies are from the call of send to its acknowledgement; the warm-up does not count.")
     for cost in costs:
         say(f"{recording(cost)}.")
-    for each in told:
-        name = f"{each.bench.stem} with {each.bench.driver.stem}"
-        if each.backlog:
-            say(f"{name}: {_told(each.backlog)}")
-        if each.machine:
-            say(f"{name}: {describe_machine(each.machine)}")
-        for why in each.doubts:
+    for result in results:
+        name = f"{result.bench.stem} with {result.bench.driver.stem}"
+        if result.backlog:
+            say(f"{name}: {_backlog_in_words(result.backlog)}")
+        if result.machine:
+            say(f"{name}: {describe_machine(result.machine)}")
+        for why in result.doubts:
             say(f"* NOT a measurement of the system: {name}: {why}")
 
 
-def _row(each: Benched) -> list[str]:
-    publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
-    travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
+def _row(result: Benched) -> list[str]:
+    publish = [result.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
+    travel = [result.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
     return [
-        each.bench.stem,
-        each.bench.driver.stem,
-        f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
+        result.bench.stem,
+        result.bench.driver.stem,
+        f"{result.acked_per_s:,.0f}" + ("*" if result.doubts else ""),
         *(f"{value:,.2f}" for value in publish),
         " / ".join(f"{value:,.2f}" for value in travel),
-        f"{each.verdict.counts['acked']:,}",
-        f"{each.verdict.lost:,}",
-        each.verdict.verdict,
+        f"{result.verdict.counts['acked']:,}",
+        f"{result.verdict.lost:,}",
+        result.verdict.verdict,
     ]
 
 
@@ -59,7 +59,7 @@ def recording(cost: RecordingCost) -> str:
     )
 
 
-def _told(backlog: ReadBacklog) -> str:
+def _backlog_in_words(backlog: ReadBacklog) -> str:
     """Return what became of a backlog in words."""
     if backlog.built_s is None:
         return "the backlog was not built in time"
@@ -69,20 +69,20 @@ def _told(backlog: ReadBacklog) -> str:
     return f"{built}, read in {backlog.read_s:,.1f} s at {backlog.received_per_s:,.0f}/s"
 
 
-def measurement(each: Benched) -> Measurement:
+def measurement(result: Benched) -> Measurement:
     """Return a result as the page shows it."""
     return Measurement(
-        workload=each.bench.stem,
-        system=each.bench.driver.stem,
-        run=str(each.folder),
-        verdict=each.verdict.verdict.upper(),
-        acked=each.verdict.counts["acked"],
-        lost=each.verdict.lost,
-        acked_per_s=each.acked_per_s,
-        backlog=_told(each.backlog) if each.backlog else "",
-        document=each.document,
-        machine=each.machine,
-        doubts=each.doubts,
+        workload=result.bench.stem,
+        system=result.bench.driver.stem,
+        run=str(result.folder),
+        verdict=result.verdict.verdict.upper(),
+        acked=result.verdict.counts["acked"],
+        lost=result.verdict.lost,
+        acked_per_s=result.acked_per_s,
+        backlog=_backlog_in_words(result.backlog) if result.backlog else "",
+        document=result.document,
+        machine=result.machine,
+        doubts=result.doubts,
     )
 
 
@@ -91,16 +91,16 @@ def show_step(step: ClimbStep) -> None:
     document = step.found.document
     p50 = document["aggregatedPublishLatency50pct"]
     borne = f"NOT borne: {step.why_not}" if step.why_not else "borne"
-    told = f"{step.found.acked_per_s:,.0f}/s acknowledged, p50 {p50:,.2f} ms, "
-    told += f"p99 from when due {step.found.due_p99_ms:,.2f} ms"
-    say(f"{step.rate:>9,}/s: {told}: {borne}")
+    line = f"{step.found.acked_per_s:,.0f}/s acknowledged, p50 {p50:,.2f} ms, "
+    line += f"p99 from when due {step.found.due_p99_ms:,.2f} ms"
+    say(f"{step.rate:>9,}/s: {line}: {borne}")
 
 
-def show_bracket(bench: Bench, found: Bracket) -> None:
+def show_bracket(bench: Bench, bracket: Bracket) -> None:
     """Print the highest rate that was borne."""
     limit = f" with p99 below {bench.wishes.p99_ns / 1e6:,.0f} ms" if bench.wishes.p99_ns else ""
-    highest = f"{found.borne:,}/s, twice" if found.borne else "none"
-    above = f"; {found.failed:,}/s was not, twice" if found.failed else ""
+    highest = f"{bracket.borne:,}/s, twice" if bracket.borne else "none"
+    above = f"; {bracket.failed:,}/s was not, twice" if bracket.failed else ""
     say(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
 
 

@@ -17,7 +17,9 @@ class _Plain(Console):
     see `chaoskit.base.plain.one_line`."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        super().print(*(lines(each) if isinstance(each, str) else each for each in objects), **options)
+        super().print(
+            *(lines(renderable) if isinstance(renderable, str) else renderable for renderable in objects), **options
+        )
 
 
 class Grid(Table):

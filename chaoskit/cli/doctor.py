@@ -39,10 +39,10 @@ def _of_hosts(inventory: Path) -> list[Capability]:
 
 def _findings() -> list[Capability]:
     findings: list[Capability] = []
-    for noun, found in (("host", installed.provider), ("cluster", installed.ready_system)):
+    for noun, lookup in (("host", installed.provider), ("cluster", installed.ready_system)):
         for name in plugins.names(noun):
             try:
-                findings += found(name, noun).diagnose()
+                findings += lookup(name, noun).diagnose()
             except BadInput as error:
                 findings.append(Capability(f"{noun} {name}", False, str(error), "", required=False))
     return findings

@@ -96,17 +96,17 @@ def command(
         return explored(run, Wishes(messages, then), store, as_json=as_json)
     wishes = CrashWishes(points, seed, on_cut, quantity("--apart", apart, parse_duration), whole)
     with ExploreProgress("explore") as progress:
-        found = explore_run(chosen(run), store, progress, wishes)
+        crash_points = explore_run(chosen(run), store, progress, wishes)
     if as_json:
-        click.echo(json.dumps([asdict(point) for point in found], indent=2))
+        click.echo(json.dumps([asdict(point) for point in crash_points], indent=2))
     else:
-        _show(found, points)
-    return worst_exit_code(point.verdict for point in found)
+        _show(crash_points, points)
+    return worst_exit_code(point.verdict for point in crash_points)
 
 
-def _show(found: list[CrashPoint], wished: int) -> None:
+def _show(crash_points: list[CrashPoint], wished: int) -> None:
     table = Grid("at", "why there", "unflushed, kept", "started", "acked", "lost", "predicted", "")
-    for point in found:
+    for point in crash_points:
         verdict = "NOT ALLOWED" if point.verdict == INVALID else ""
         sectors, kept = (sum(cut[name] for cut in point.cuts.values()) for name in ("sectors", "kept"))
         table.add_row(
@@ -120,5 +120,7 @@ def _show(found: list[CrashPoint], wished: int) -> None:
             verdict,
         )
     wide_console().print(table)
-    if len(found) < wished:
-        say(f"{len(found)} points: the run has no more states of its disks that differ, or they are hard to find")
+    if len(crash_points) < wished:
+        say(
+            f"{len(crash_points)} points: the run has no more states of its disks that differ, or they are hard to find"
+        )

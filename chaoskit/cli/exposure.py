@@ -30,31 +30,31 @@ def command(run: Path, *, as_json: bool) -> int:
     surviving or returning disk has, over time. What a surviving host may have in its memory only is in doubt.
     """
     folder = chosen(run)
-    told = measure_exposure(folder, read_subject(folder)).as_json()
+    exposure = measure_exposure(folder, read_subject(folder)).as_json()
     if as_json:
-        click.echo(json.dumps(told, indent=2))
+        click.echo(json.dumps(exposure, indent=2))
     else:
-        show_exposure(told)
+        show_exposure(exposure)
     return 0
 
 
-def show_exposure(told: Mapping[str, Any]) -> None:
+def show_exposure(exposure: Mapping[str, Any]) -> None:
     """Print an exposure, as in verdict.json."""
-    say(f"acknowledged: {told['acked']:,} messages")
+    say(f"acknowledged: {exposure['acked']:,} messages")
     console = wide_console()
     table = Grid("on stable storage of", "messages when acknowledged")
-    for copies, count in told["copies_at_ack"].items():
+    for copies, count in exposure["copies_at_ack"].items():
         table.add_row(in_hosts(copies), f"{count:,}")
     console.print(table)
     table = Grid("after the acknowledgement, on", "p50", "p99", "max", "never")
-    for copies, lag in told["lag_ms"].items():
+    for copies, lag in exposure["lag_ms"].items():
         times = [lag_in_words(lag[name]) for name in ("p50", "p99", "max")]
         table.add_row(in_hosts(copies), *times, f"{lag['never']:,}")
     console.print(table)
     table = Grid("a power cut of", "would lose: median", "at most", "at", "in doubt")
-    for hosts, window in told["loss_window"].items():
+    for hosts, window in exposure["loss_window"].items():
         at = f"{window['at_s']:.1f} s" if window["max"] else "-"
         table.add_row(hosts, f"{window['median']:,}", f"{window['max']:,}", at, f"{window['in_doubt']:,}")
     console.print(table)
-    for doubt in told["doubts"]:
+    for doubt in exposure["doubts"]:
         say(f"doubt: {doubt}")

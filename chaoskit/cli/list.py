@@ -60,7 +60,9 @@ def _row(folder: Path) -> tuple[str, ...]:
     if not (folder / VERDICT).exists():
         return run_name(folder), "not judged"
     verdict = read_verdict(folder)
-    anomalies = ", ".join(f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"])
+    anomalies = ", ".join(
+        f"{name} {anomaly['count']:,}" for name, anomaly in verdict["anomalies"].items() if anomaly["count"]
+    )
     hits = Counter(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
     faults = ", ".join(f"{count} x {hit}" if count > 1 else hit for hit, count in hits.items())
     sent, acked = (f"{verdict['counts'][name]:,}" for name in ("sent", "acked"))
@@ -72,8 +74,8 @@ def _list_scenarios(words: Sequence[str]) -> None:
     made = {**ready_made(), **sweeps}
     sought = list(map(meanings, words))
     matching = {name: _matching(name, path, sought) for name, path in made.items()}
-    found = {name: path for name, path in made.items() if matching[name] == len(words)}
-    if not found:
+    scenarios = {name: path for name, path in made.items() if matching[name] == len(words)}
+    if not scenarios:
         best = [name for name in sorted(made, key=lambda name: -matching[name]) if matching[name]][:_NEAREST]
         remedy = f"nearest: {', '.join(best)}" if best else "none has any; `chaoskit list --scenarios` lists all"
         raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; {remedy}")
@@ -81,8 +83,8 @@ def _list_scenarios(words: Sequence[str]) -> None:
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)
     table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
-    for name in sorted(found, key=lambda name: _rank(name, found[name], words)):
-        path = found[name]
+    for name in sorted(scenarios, key=lambda name: _rank(name, scenarios[name], words)):
+        path = scenarios[name]
         variants = "" if name in sweeps else ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))
     wide_console().print(table)

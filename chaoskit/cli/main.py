@@ -91,9 +91,9 @@ def _exit_code() -> int:
         say(f"aborted{_left()}", err=True)
         return CRASH
     except Exception as error:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
-        if told := _told(error):
-            complain(f"error: {told}")
-            return told.exit_code
+        if user_error := _user_error(error):
+            complain(f"error: {user_error}")
+            return user_error.exit_code
         complain(traceback.format_exc().rstrip())
         say("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
         return CRASH
@@ -104,7 +104,7 @@ def _left() -> str:
     return "; `chaoskit heal` removes what is left" if entries_left() else ""
 
 
-def _told(error: Exception) -> ChaoskitError | None:
+def _user_error(error: Exception) -> ChaoskitError | None:
     """Return an error that the user can do something about; None if it is a bug."""
     if isinstance(error, PermissionError):
         return owner.refused(error)

@@ -25,28 +25,28 @@ def command(kind: str | None) -> None:
     if kind is not None:
         _tell(kind, nemesis(kind, "KIND"))
         return
-    known = sorted(((nemesis(name).family, name) for name in plugins.names("nemesis")), key=lambda each: each)
+    known = sorted(((nemesis(name).family, name) for name in plugins.names("nemesis")), key=lambda pair: pair)
     table = Grid("family", "kind", "what it does", "keys", "needs")
-    for family, members in groupby(known, key=lambda each: each[0]):
+    for family, members in groupby(known, key=lambda pair: pair[0]):
         for index, (_, name) in enumerate(members):
-            found = nemesis(name)
-            keys = ", ".join(field.alias or key for key, field in found.parameters.model_fields.items())
-            table.add_row("" if index else family, name, found.summary, keys, _needs(found))
+            fault_kind = nemesis(name)
+            keys = ", ".join(field.alias or key for key, field in fault_kind.parameters.model_fields.items())
+            table.add_row("" if index else family, name, fault_kind.summary, keys, _needs(fault_kind))
     wide_console().print(table)
 
 
-def _tell(kind: str, found: Nemesis) -> None:
+def _tell(kind: str, fault_kind: Nemesis) -> None:
     console = wide_console()
-    console.print(f"{kind} ({found.family}): {found.summary}\n", soft_wrap=True, highlight=False)
-    console.print(inspect.getdoc(found) or "", soft_wrap=True, highlight=False)
-    console.print(f"\ntargets: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
-    console.print(f"for: {'duration' if found.lasts else 'not accepted; it is instantaneous'}", highlight=False)
-    console.print(f"occupies: {_occupied(found)}", highlight=False)
-    if fields := found.parameters.model_fields:
-        described, meanings = _documented(found.parameters)
+    console.print(f"{kind} ({fault_kind.family}): {fault_kind.summary}\n", soft_wrap=True, highlight=False)
+    console.print(inspect.getdoc(fault_kind) or "", soft_wrap=True, highlight=False)
+    console.print(f"\ntargets: {fault_kind.hits}\nneeds: {_needs(fault_kind) or 'nothing special'}", highlight=False)
+    console.print(f"for: {'duration' if fault_kind.lasts else 'not accepted; it is instantaneous'}", highlight=False)
+    console.print(f"occupies: {_occupied(fault_kind)}", highlight=False)
+    if fields := fault_kind.parameters.model_fields:
+        described, meanings = _documented(fault_kind.parameters)
         console.print(f"\n{described}\n", soft_wrap=True, highlight=False)
         table = Grid("key", "default", "meaning")
-        shown = found.parameters.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
+        shown = fault_kind.parameters.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
         for name, field in fields.items():
             key = field.alias or name
             default = "required" if field.is_required() else _in_words(shown[key])
@@ -75,18 +75,18 @@ def _documented(parameters: type[BaseModel]) -> tuple[str, dict[str, str]]:
     return text.strip(), meanings
 
 
-def _occupied(found: Nemesis) -> str:
+def _occupied(fault_kind: Nemesis) -> str:
     """Return what it occupies with its default parameters; two faults that share nothing may hold on one host."""
-    parts = frozenset(found.occupies(found.parameters.model_construct()))
+    parts = frozenset(fault_kind.occupies(fault_kind.parameters.model_construct()))
     if parts == EVERYTHING:
         return "everything"
-    told = ", ".join(sorted(parts)) or "nothing"
-    return told if found.renews else f"{told}; not beside a fault that boots the host"
+    names = ", ".join(sorted(parts)) or "nothing"
+    return names if fault_kind.renews else f"{names}; not beside a fault that boots the host"
 
 
-def _needs(found: Nemesis) -> str:
+def _needs(fault_kind: Nemesis) -> str:
     return ", ".join(
         power.__name__
-        for power in (*found.host_powers, *found.disk_powers, *found.service_powers)
+        for power in (*fault_kind.host_powers, *fault_kind.disk_powers, *fault_kind.service_powers)
         if power is not Installation
     )

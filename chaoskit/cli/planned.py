@@ -81,7 +81,7 @@ def _listed(given: Sequence[str]) -> str:
 
 def _written(value: object) -> str:
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {_written(element)}' for key, element in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
     return scalar(value)

@@ -70,7 +70,7 @@ def command(
     All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end, and
     in compared.html in the store; the exit code is that of the worst verdict.
     """
-    written = [each.changed(changes) for each in find_all(scenarios)]
+    written = [scenario.changed(changes) for scenario in find_all(scenarios)]
     if store.exists() and not store.is_dir():
         raise BadInput(f"--store {store}: is a file; name a folder")
     check_folder("--junit", junit_file)

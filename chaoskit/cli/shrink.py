@@ -56,13 +56,13 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
     folder = chosen(run)
     name = stores.read_yaml(folder / stores.SCENARIO)["name"]
     with ShrinkProgress(f"shrink {name}") as progress:
-        found = shrink_run(folder, store, progress, tries, confirm)
-    text = yaml.dump(found.scenario)
+        shrunk = shrink_run(folder, store, progress, tries, confirm)
+    text = yaml.dump(shrunk.scenario)
     if out is not None:
-        stores.write_yaml(out, found.scenario)
+        stores.write_yaml(out, shrunk.scenario)
     say(
-        f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}",
-        f"# failed in {found.failed} of {found.confirmed} confirming runs; {found.runs} runs in total",
+        f"# {len(shrunk.faults)} faults: {'; '.join(map(str, shrunk.faults))}",
+        f"# failed in {shrunk.failed} of {shrunk.confirmed} confirming runs; {shrunk.runs} runs in total",
         *text.splitlines(),
     )
-    return 0 if found.failed else 2
+    return 0 if shrunk.failed else 2

@@ -35,8 +35,8 @@ class SweepProgress(SeriesProgress):
 
     def on(self, event: Event) -> None:
         match event:
-            case RunEnded(number, total, cell, seed, verdict, headline, found, problem):
-                seen = ", ".join(f"{name} {count:,}" for name, count in found.items())
+            case RunEnded(number, total, cell, seed, verdict, headline, counts, problem):
+                seen = ", ".join(f"{name} {count:,}" for name, count in counts.items())
                 outcome = f"{headline}; {verdict}; {seen or 'no anomaly'}" if verdict else f"failed: {problem}"
                 self._print(f"{number}/{total} {cell} seed {seed}: {outcome}")
             case LoadTick():
@@ -78,27 +78,27 @@ def command(
         show_plans([cell.plan for cell in planned.cells], drawn=False)
         return 0
     folder = out or store
-    found: dict[str, Results] = {}
+    results: dict[str, Results] = {}
     try:
         with SweepProgress(f"sweep {planned.name}") as progress:
-            for found in run_sweep(planned, store, progress):
-                write_table(planned, found, folder)
+            for results in run_sweep(planned, store, progress):
+                write_table(planned, results, folder)
     finally:
-        if found:
-            _show(planned, found, as_json=as_json)
-            _tell_the_rest(planned, found, folder, as_json=as_json)
-    return EXIT_CODES[worst(planned, found)]
+        if results:
+            _show(planned, results, as_json=as_json)
+            _tell_the_rest(planned, results, folder, as_json=as_json)
+    return EXIT_CODES[worst(planned, results)]
 
 
-def write_table(planned: Sweep, found: dict[str, Results], folder: Path) -> None:
+def write_table(planned: Sweep, results: dict[str, Results], folder: Path) -> None:
     """Write the table of a sweep as JSON and as Markdown."""
     owner.make_folder(folder)
-    content = document(planned, found)
+    content = document(planned, results)
     as_data, as_text = _files(planned, folder)
     stores.write_json(as_data, content)
     text = markdown(planned, content)
     if planned.across:
-        text += cost.markdown(planned, found)
+        text += cost.markdown(planned, results)
     durable.write(as_text, text.encode())
     owner.give([as_data, as_text])
 
@@ -108,24 +108,24 @@ def _files(planned: Sweep, folder: Path) -> tuple[Path, Path]:
     return folder / f"{planned.name}-sweep.json", folder / f"{planned.name}-sweep.md"
 
 
-def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
-    content: dict[str, Any] = document(planned, found)
+def _show(planned: Sweep, results: dict[str, Results], *, as_json: bool) -> None:
+    content: dict[str, Any] = document(planned, results)
     if as_json:
         click.echo(json.dumps(content, indent=2))
         return
     print_table(header(planned), rows(content), len(planned.axes))
     say("", *LEGEND)
     if planned.across:
-        _show_cost(planned, found)
+        _show_cost(planned, results)
 
 
-def _tell_the_rest(planned: Sweep, found: Mapping[str, Results], folder: Path, *, as_json: bool) -> None:
+def _tell_the_rest(planned: Sweep, results: Mapping[str, Results], folder: Path, *, as_json: bool) -> None:
     """Say where the table is, which runs are missing and why, and what makes them."""
     missing = {
-        f"{cell.name} seed {seed}": found[cell.name].broken.get(seed, "not run")
+        f"{cell.name} seed {seed}": results[cell.name].broken.get(seed, "not run")
         for cell in planned.cells
         for seed in cell.plans
-        if seed not in found[cell.name].verdicts
+        if seed not in results[cell.name].verdicts
     }
     lines = ["", f"table: {_files(planned, folder)[1]}"]
     if missing:
@@ -138,7 +138,7 @@ def _tell_the_rest(planned: Sweep, found: Mapping[str, Results], folder: Path, *
     say(*lines, err=as_json)
 
 
-def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:
+def _show_cost(planned: Sweep, results: dict[str, Results]) -> None:
     say()
-    print_table(cost.header(planned, found), cost.rows(planned, found), len(planned.axes) - 1, "cost of durability")
+    print_table(cost.header(planned, results), cost.rows(planned, results), len(planned.axes) - 1, "cost of durability")
     say("", *cost.LEGEND)

@@ -92,11 +92,11 @@ def _progress(done: int, total: int) -> None:
 
 def _injections(given: tuple[str, ...]) -> dict[str, int]:
     injections: dict[str, int] = {}
-    for each in given:
-        cause, equals, count = each.partition("=")
+    for injection in given:
+        cause, equals, count = injection.partition("=")
         if not equals:
             count = "1"
         if not count.isdigit() or not cause:
-            raise BadInput(f"--inject {each}: write CAUSE=N, such as lost-tail=3; --list-causes shows the causes")
+            raise BadInput(f"--inject {injection}: write CAUSE=N, such as lost-tail=3; --list-causes shows the causes")
         injections[cause] = injections.get(cause, 0) + int(count)
     return injections

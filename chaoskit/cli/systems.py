@@ -18,38 +18,43 @@ def command(name: str | None, as_markdown: bool) -> None:
     """List all installed systems and what they support, or describe SYSTEM, including what it cannot do and what is
     not implemented yet."""
     names = plugins.names("cluster") if name is None else [name]
-    told = {name: support(system(name, "SYSTEM")) for name in names}
+    by_name = {name: support(system(name, "SYSTEM")) for name in names}
     if as_markdown:
-        say(*markdown(told).splitlines())
+        say(*markdown(by_name).splitlines())
     elif name is None:
-        _list(told)
+        _list(by_name)
     else:
-        _tell(name, told[name])
+        _tell(name, by_name[name])
 
 
-def _list(told: dict[str, Support]) -> None:
+def _list(by_name: dict[str, Support]) -> None:
     table = Grid("system", "release", "keeps", "workloads", "powers", "faults")
-    for name, each in told.items():
-        powers = ", ".join(power.name for power in each.powers if power.standing in (YES, GIVEN))
+    for name, supported in by_name.items():
+        powers = ", ".join(power.name for power in supported.powers if power.standing in (YES, GIVEN))
         table.add_row(
-            name, each.release, ", ".join(each.models), ", ".join(each.workloads), powers, str(len(each.faults))
+            name,
+            supported.release,
+            ", ".join(supported.models),
+            ", ".join(supported.workloads),
+            powers,
+            str(len(supported.faults)),
         )
     wide_console().print(table)
 
 
-def _tell(name: str, told: Support) -> None:
+def _tell(name: str, supported: Support) -> None:
     console = wide_console()
-    if told.release:
-        console.print(f"default release: {told.release}", soft_wrap=True, highlight=False)
+    if supported.release:
+        console.print(f"default release: {supported.release}", soft_wrap=True, highlight=False)
     for title, listed in (
-        ("keeps", told.models),
-        ("roles", told.roles),
-        ("workloads", told.workloads),
-        ("faults", told.faults),
+        ("keeps", supported.models),
+        ("roles", supported.roles),
+        ("workloads", supported.workloads),
+        ("faults", supported.faults),
     ):
         console.print(f"{title}: {', '.join(listed)}", soft_wrap=True, highlight=False)
     table = Grid("power", "meaning", "")
-    for power in told.powers:
+    for power in supported.powers:
         standing = power.standing or NO
         table.add_row(power.name, power.meaning, f"{standing}: {power.why}" if power.why else standing)
     console.print(table)

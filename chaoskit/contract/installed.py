@@ -24,8 +24,8 @@ def checkers() -> tuple[Checker, ...]:
 @cache
 def anomalies() -> dict[str, Anomaly]:
     """Return all anomalies by name: those of the checkers, in their order, and the harness's own."""
-    found = (anomaly for checker in checkers() for anomaly in checker.anomalies)
-    return {anomaly.name: anomaly for anomaly in (*found, CRASHED)}
+    declared = (anomaly for checker in checkers() for anomaly in checker.anomalies)
+    return {anomaly.name: anomaly for anomaly in (*declared, CRASHED)}
 
 
 @cache
@@ -34,9 +34,11 @@ def gone(*kinds: Gone) -> tuple[str, ...]:
     first that occur in more data models."""
     known = anomalies().values()
     return tuple(
-        each.name
+        anomaly.name
         for kind in kinds
-        for each in sorted((each for each in known if each.gone is kind), key=lambda each: -len(each.models))
+        for anomaly in sorted(
+            (anomaly for anomaly in known if anomaly.gone is kind), key=lambda anomaly: -len(anomaly.models)
+        )
     )
 
 
@@ -44,14 +46,17 @@ def gone(*kinds: Gone) -> tuple[str, ...]:
 def fates() -> dict[Fate, str]:
     """Return the name of the anomaly that each fate of a message in a digest is."""
     return {
-        fate: each.name for found in checkers() if isinstance(found, Digesting) for fate, each in found.fates.items()
+        fate: anomaly.name
+        for digesting in checkers()
+        if isinstance(digesting, Digesting)
+        for fate, anomaly in digesting.fates.items()
     }
 
 
 def checker(name: str, key: str) -> Checker:
     """Return the checker of this name; raises like `provider`."""
-    found: Checker = plugins.load("checker", name, key)
-    return found
+    instance: Checker = plugins.load("checker", name, key)
+    return instance
 
 
 def provider(name: str, key: str) -> HostProvider:
@@ -60,43 +65,43 @@ def provider(name: str, key: str) -> HostProvider:
     Raises:
         BadInput: there is none; the message names `key`.
     """
-    found: HostProvider = plugins.load("host", name, key)
-    return found
+    instance: HostProvider = plugins.load("host", name, key)
+    return instance
 
 
 def system(name: str, key: str) -> System:
     """Return the system of this name; raises like `provider`."""
-    found: System = plugins.load("cluster", name, key)
-    return found
+    instance: System = plugins.load("cluster", name, key)
+    return instance
 
 
 def ready_system(name: str, key: str) -> System:
     """Return the system of this name once everything that runs of it need is imported; raises like `provider`."""
-    found = system(name, key)
-    for path in found.for_runs if isinstance(found, Apart) else ():
+    instance = system(name, key)
+    for path in instance.for_runs if isinstance(instance, Apart) else ():
         plugins.module("cluster", name, key, path)
-    return found
+    return instance
 
 
 def workload(name: str, key: str) -> Workload:
     """Return the workload of this name; raises like `provider`."""
-    found: Workload = plugins.load("workload", name, key)
-    return found
+    instance: Workload = plugins.load("workload", name, key)
+    return instance
 
 
 def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
     """Return the nemesis for a kind of fault; raises like `provider`."""
-    found: Nemesis = plugins.load("nemesis", kind, key)
-    return found
+    instance: Nemesis = plugins.load("nemesis", kind, key)
+    return instance
 
 
 def taken_by_others() -> dict[str, Nemesis]:
     """Return the kinds of faults that hosts of others take, by name; see `Nemesis.held`."""
     kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
-    return {name: each for name, each in kinds.items() if each.held and each.on_hosts}
+    return {name: fault_kind for name, fault_kind in kinds.items() if fault_kind.held and fault_kind.on_hosts}
 
 
 def synthesizer(name: str, key: str) -> Synthesizer:
     """Return the synthesizer of this name; raises like `provider`."""
-    found: Synthesizer = plugins.load("synthesizer", name, key)
-    return found
+    instance: Synthesizer = plugins.load("synthesizer", name, key)
+    return instance

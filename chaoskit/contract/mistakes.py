@@ -63,13 +63,15 @@ def validated(
     try:
         return model.model_validate(_exact(model, content))
     except ValidationError as error:
-        told: dict[str, dict[str, None]] = {}
+        lines_by_key: dict[str, dict[str, None]] = {}
         for detail in error.errors():
             key, line = _explain(model, content, detail, prefix, also_known)
-            told.setdefault(key, {})[line] = None
+            lines_by_key.setdefault(key, {})[line] = None
         # A value that fits none of several types has an error for each; one that is empty fits, but for that.
-        told = {key: {_EMPTY: None} if _EMPTY in lines else lines for key, lines in told.items()}
-        raise BadInput("\n".join(f"{source}: {key}: {_alternatives(lines)}" for key, lines in told.items())) from None
+        lines_by_key = {key: {_EMPTY: None} if _EMPTY in lines else lines for key, lines in lines_by_key.items()}
+        raise BadInput(
+            "\n".join(f"{source}: {key}: {_alternatives(lines)}" for key, lines in lines_by_key.items())
+        ) from None
 
 
 def _alternatives(lines: Iterable[str]) -> str:
@@ -86,8 +88,12 @@ def _exact(model: type[BaseModel], content: Any) -> Any:
     exact = dict(content)
     for key, value in content.items():
         kind = kinds.get(key, set())
-        for each in (each for each in kind if isinstance(each, type) and issubclass(each, BaseModel)):
-            exact[key] = [_exact(each, part) for part in value] if isinstance(value, list) else _exact(each, value)
+        for submodel in (
+            candidate for candidate in kind if isinstance(candidate, type) and issubclass(candidate, BaseModel)
+        ):
+            exact[key] = (
+                [_exact(submodel, part) for part in value] if isinstance(value, list) else _exact(submodel, value)
+            )
         if isinstance(value, bool) and int in kind and bool not in kind:
             exact[key] = str(value).lower()
         elif isinstance(value, str | int) and not isinstance(value, bool) and kind == {bool}:
@@ -142,8 +148,8 @@ def _explain(
     message = words.format(**context) if words else detail["msg"].removeprefix("Value error, ")
     given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
     given = shown(given) if isinstance(given, int) else given
-    told = given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
-    return key, f"{message} (given: {given!r})" if told else message
+    show_given = given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
+    return key, f"{message} (given: {given!r})" if show_given else message
 
 
 def _as_given(value: Any) -> Any:
@@ -168,7 +174,7 @@ def _misspelt(content: Any, location: Sequence[Any], known: Sequence[str]) -> st
     """Return the key that was written for one that is missing; empty if none resembles it."""
     for part in location[:-1]:
         content = content[part]
-    written = [str(each) for each in content if each not in known] if isinstance(content, Mapping) else []
+    written = [str(key) for key in content if key not in known] if isinstance(content, Mapping) else []
     return next(iter(difflib.get_close_matches(str(location[-1]), written, 1)), "")
 
 

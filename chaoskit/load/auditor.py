@@ -138,7 +138,7 @@ class _Gaps:
         self._recorder = reader.recorder
         self._consumer = consumer if isinstance(consumer, GapReader) else None
         self._ends = ends
-        self._told: dict[Place, int] = {}
+        self._first_missing: dict[Place, int] = {}
         self.moved()
 
     def moved(self) -> None:
@@ -155,8 +155,8 @@ class _Gaps:
 
     def _pass(self, consumer: GapReader, topic: str, partition: int) -> bool:
         gap = consumer.gap(topic, partition, self._ends[topic, partition][1], _ASK_S)
-        if gap is None or self._told.get((topic, partition)) != gap.first:
-            self._told[topic, partition] = -1 if gap is None else gap.first
+        if gap is None or self._first_missing.get((topic, partition)) != gap.first:
+            self._first_missing[topic, partition] = -1 if gap is None else gap.first
             return False
         op = self._recorder.invoke("skip")
         self._recorder.observe(op, topic, partition, UnreadableGap(gap.first, gap.until))

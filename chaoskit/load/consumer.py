@@ -37,11 +37,11 @@ def consume(job: Job[GroupedOptions]) -> None:
         received = reader.poll()
         if replay is not None:
             replay.heard(delivery for _, delivery in received)
-        told = reports.tell()
+        reported = reports.tell()
         now = time.monotonic_ns()
         if not grouped:
             continue
-        if told:
+        if reported:
             job.control.result(reader.told())
         if now - committed_ns > options.commit_every:
             reader.commit()

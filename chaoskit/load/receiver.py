@@ -65,8 +65,8 @@ class Poller(Generic[S]):
         received_ns, values = self.recorder.received(op, deliveries)
         self.recorder.complete(op, OK if error is None else FAIL, error, received_ns)
         self.error = error or self.error
-        for each in lost:
-            self.go_on(each)
+        for lost_position in lost:
+            self.go_on(lost_position)
         received = list(zip(values, deliveries, strict=True))
         if self._prober != NOBODY:
             self._count(received)

@@ -17,11 +17,11 @@ def search_slowly(within: mmap | bytes | bytearray, start: int, end: int, run_id
     prefix = payload.prefix(run_id)
     values = bytearray()
     at, last = max(0, start - size + 1), min(end - 1, len(within) - size)
-    while at <= last and (found := within.find(prefix, at, last + len(prefix))) >= 0:
-        code, value, _, _ = payload.read(bytes(within[found : found + size]), run_id)
+    while at <= last and (offset := within.find(prefix, at, last + len(prefix))) >= 0:
+        code, value, _, _ = payload.read(bytes(within[offset : offset + size]), run_id)
         if code == payload.OK:
             values += value.to_bytes(8, "little", signed=True)
-        at = found + (size if code == payload.OK else 1)
+        at = offset + (size if code == payload.OK else 1)
     return bytes(values)
 
 

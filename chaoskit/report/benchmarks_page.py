@@ -91,12 +91,12 @@ class Rung:
 
 
 def write_benchmarks(
-    found: Sequence[Measurement], out: Path, rungs: Sequence[Rung] = (), remarks: Sequence[str] = ()
+    measurements: Sequence[Measurement], out: Path, rungs: Sequence[Rung] = (), remarks: Sequence[str] = ()
 ) -> None:
     """Write the page.
 
     Args:
-        found: the results.
+        measurements: the results.
         out: the file.
         rungs: the rates that were tried to find theirs.
         remarks: what is said above all results.
@@ -106,32 +106,32 @@ def write_benchmarks(
     """
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
-    systems = list(dict.fromkeys(each.system for each in found))
+    systems = list(dict.fromkeys(measurement.system for measurement in measurements))
     colours = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(systems)}
     content = render(
         "benchmarks.html.j2",
         title="Benchmarks",
         remarks=remarks,
         workloads={
-            name: [each for each in found if each.workload == name]
-            for name in dict.fromkeys(each.workload for each in found)
+            name: [measurement for measurement in measurements if measurement.workload == name]
+            for name in dict.fromkeys(measurement.workload for measurement in measurements)
         },
-        columns=list(found[0].row),
+        columns=list(measurements[0].row),
         colours=colours,
-        figures=[*_overview(found, colours), *_ladders(rungs, colours), *_by_workload(found, colours)],
+        figures=[*_overview(measurements, colours), *_ladders(rungs, colours), *_by_workload(measurements, colours)],
     )
     write_page(out, content)
 
 
-def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
+def _overview(measurements: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
     rows = [
         {
-            "name": f"{each.workload} {point}",
-            "series": each.system,
-            "value": each.document[f"{_PUBLISH}{key}"],
-            "what": f"{each.workload} with {each.system}, {point}",
+            "name": f"{measurement.workload} {point}",
+            "series": measurement.system,
+            "value": measurement.document[f"{_PUBLISH}{key}"],
+            "what": f"{measurement.workload} with {measurement.system}, {point}",
         }
-        for each in found
+        for measurement in measurements
         for key, point in (("50pct", "p50"), ("99pct", "p99"))
     ]
     heading = "Latency from the call of send to its acknowledgement"
@@ -140,15 +140,15 @@ def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dic
 
 def _ladders(rungs: Sequence[Rung], colours: dict[str, str]) -> list[dict[str, Any]]:
     """Return for each workload p99 against the rate that was reached."""
-    told = []
+    figures = []
     for number, workload in enumerate(dict.fromkeys(rung.workload for rung in rungs)):
-        own = sorted((rung for rung in rungs if rung.workload == workload), key=lambda each: each.acked_per_s)
+        own = sorted((rung for rung in rungs if rung.workload == workload), key=lambda rung: rung.acked_per_s)
         names = {f"r{index}": (name, colour) for index, (name, colour) in enumerate(colours.items())}
         keys = {name: key for key, (name, _) in names.items()}
         rows = [
-            {"t": round(each.acked_per_s), "part": each.system, keys[each.system]: each.document[f"{_PUBLISH}99pct"]}
-            for each in own
-            if each.system in keys and each.document[f"{_PUBLISH}99pct"] > 0
+            {"t": round(rung.acked_per_s), "part": rung.system, keys[rung.system]: rung.document[f"{_PUBLISH}99pct"]}
+            for rung in own
+            if rung.system in keys and rung.document[f"{_PUBLISH}99pct"] > 0
         ]
         if not rows:
             continue
@@ -156,17 +156,19 @@ def _ladders(rungs: Sequence[Rung], colours: dict[str, str]) -> list[dict[str, A
         x = charts.time_x([0, max(row["t"] for row in rows)], "acknowledged messages per second")
         title = f"{workload}: p99 (ms) by rate"
         layers = charts.lines(rows, names, x, charts.log_y("p99 (ms)", shown, ["ms"]), charts.told(t="messages/s"))
-        told.append(_figure(f"ladder{number}", title, charts.chart(title, 230, layers)))
-    return told
+        figures.append(_figure(f"ladder{number}", title, charts.chart(title, 230, layers)))
+    return figures
 
 
-def _by_workload(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
-    told = []
-    for number, workload in enumerate(dict.fromkeys(each.workload for each in found)):
-        own = [each for each in found if each.workload == workload]
-        names = {f"r{index}": (each.system, colours[each.system]) for index, each in enumerate(own)}
+def _by_workload(measurements: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
+    figures = []
+    for number, workload in enumerate(dict.fromkeys(measurement.workload for measurement in measurements)):
+        own = [measurement for measurement in measurements if measurement.workload == workload]
+        names = {
+            f"r{index}": (measurement.system, colours[measurement.system]) for index, measurement in enumerate(own)
+        }
         curves, times = _curves(own), _times(own, "publishLatency99pct")
-        waiting = _times(own, "backlog") if any(each.backlog for each in own) else []
+        waiting = _times(own, "backlog") if any(measurement.backlog for measurement in own) else []
         tooltip = [{"field": key, "title": name} for key, (name, _) in names.items()]
         for id_, heading, unit, rows, x in (
             ("curve", "latency by percentile (ms)", "ms", curves, _nines()),
@@ -179,16 +181,16 @@ def _by_workload(found: Sequence[Measurement], colours: dict[str, str]) -> list[
             axis = charts.log_y(unit, shown, [unit])
             title = f"{workload}: {heading}"
             layers = charts.lines(rows, names, x, axis, [*charts.told(t=x["title"])[:1], *tooltip])
-            told.append(_figure(f"{id_}{number}", title, charts.chart(title, 230, layers)))
-    return told
+            figures.append(_figure(f"{id_}{number}", title, charts.chart(title, 230, layers)))
+    return figures
 
 
 def _curves(own: Sequence[Measurement]) -> list[dict[str, Any]]:
     """Return rows of latency by nines: 1 is 90 %, 2 is 99 %."""
     return [
         {"t": round(nines, 4), "part": str(index), f"r{index}": value}
-        for index, each in enumerate(own)
-        for level, value in each.document[f"{_PUBLISH}Quantiles"].items()
+        for index, measurement in enumerate(own)
+        for level, value in measurement.document[f"{_PUBLISH}Quantiles"].items()
         if value > 0 and (nines := -math.log10(max(1 - float(level) / 100, 1e-9))) <= _NINES_MAX
     ]
 
@@ -196,8 +198,8 @@ def _curves(own: Sequence[Measurement]) -> list[dict[str, Any]]:
 def _times(own: Sequence[Measurement], series: str) -> list[dict[str, Any]]:
     return [
         {"t": (number + 1) * _PERIOD_S, "part": str(index), f"r{index}": value}
-        for index, each in enumerate(own)
-        for number, value in enumerate(each.document[series])
+        for index, measurement in enumerate(own)
+        for number, value in enumerate(measurement.document[series])
         if value > 0
     ]
 

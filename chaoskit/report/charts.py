@@ -42,7 +42,7 @@ def time_x(domain: Sequence[float], title: str = OF_RUN) -> Spec:
 def size_x(sizes: Sequence[int]) -> Spec:
     """Return a logarithmic x axis of sizes in bytes, with a mark at each of them."""
     words = {2**20: "MiB", 2**10: "KiB", 1: "B"}
-    labels = " : ".join(f"datum.value >= {each} ? datum.value / {each} + ' {word}'" for each, word in words.items())
+    labels = " : ".join(f"datum.value >= {size} ? datum.value / {size} + ' {word}'" for size, word in words.items())
     return {
         **time_x([min(sizes), max(sizes)], "payload"),
         "scale": {"type": "log", "domain": [min(sizes), max(sizes)], "nice": False},
@@ -84,7 +84,7 @@ def bands(faults: Rows, domain: Sequence[float], *, labels: bool) -> list[Spec]:
     if not faults:
         return []
     x = {**time_x(domain), "field": "start"}
-    told = [
+    tooltip = [
         {"field": "what", "title": "fault"},
         *_seconds(start="began at s", effective="effective at s", healed="healed at s"),
     ]
@@ -100,7 +100,7 @@ def bands(faults: Rows, domain: Sequence[float], *, labels: bool) -> list[Spec]:
                 "clip": True,
                 "ariaRoleDescription": "fault band",
             },
-            "encoding": {"x": {**x, "field": name}, "x2": {"field": "healed"}, **full, "tooltip": told},
+            "encoding": {"x": {**x, "field": name}, "x2": {"field": "healed"}, **full, "tooltip": tooltip},
         }
         for name, opacity in (("start", 0.08), ("effective", 0.10))
     ]

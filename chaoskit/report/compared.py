@@ -84,9 +84,9 @@ def _folders(given: Path) -> list[Path]:
     if (given / store.SCENARIO).exists():
         return [given.resolve()]
     for runs in ("*", "*/*"):
-        found = [path.parent for path in given.glob(f"{runs}/{store.VERDICT}") if not path.parent.is_symlink()]
-        if found:
-            return sorted((folder.resolve() for folder in found), key=lambda folder: folder.name)
+        folders = [path.parent for path in given.glob(f"{runs}/{store.VERDICT}") if not path.parent.is_symlink()]
+        if folders:
+            return sorted((folder.resolve() for folder in folders), key=lambda folder: folder.name)
     return [store.find_run(given)]
 
 
@@ -98,8 +98,8 @@ def differences(runs: Sequence[Compared]) -> list[ComparedRow]:
 def differing(scenarios: Sequence[Mapping[str, Any]], without: Collection[str]) -> list[ComparedRow]:
     """Return the keys in which scenarios differ, with their values; without some keys and what is below them."""
     every = [dict(_flat({key: scenario[key] for key in scenario if key not in without})) for scenario in scenarios]
-    names = dict.fromkeys(name for each in every for name in each)
-    rows = [ComparedRow(name, tuple(each.get(name, "") for each in every)) for name in names]
+    names = dict.fromkeys(name for flat in every for name in flat)
+    rows = [ComparedRow(name, tuple(flat.get(name, "") for flat in every)) for name in names]
     return [row for row in rows if row.differs]
 
 
@@ -141,16 +141,16 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[ComparedRow]]:
         ]
 
     anomalies = list(
-        dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
+        dict.fromkeys(name for run in runs for name, anomaly in run.verdict["anomalies"].items() if anomaly["count"])
     )
     idle = ComparedRow("less than meant", tuple(without_consequence(run.verdict["faults"]) for run in runs))
-    told = {
+    tables = {
         "system": [ComparedRow("system and release", tuple(release(run.scenario) for run in runs))],
         "what happened": [
             *rows(
                 data=lambda v: v["headline"].partition(";")[0],
                 verdict=lambda v: v["verdict"].upper(),
-                faults=lambda v: ", ".join(dict.fromkeys(each["kind"] for each in v["faults"])) or "none",
+                faults=lambda v: ", ".join(dict.fromkeys(fault["kind"] for fault in v["faults"])) or "none",
                 sent=lambda v: number(v["counts"]["sent"]),
                 acknowledged=lambda v: number(v["counts"]["acked"]),
                 failed=lambda v: number(v["counts"]["failed"]),
@@ -175,9 +175,9 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[ComparedRow]]:
         points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
         sends = [point.get("send", {}) for point in points]
         due = ComparedRow("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
-        told[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
-    told["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
-    kept = {title: each for title, each in told.items() if any(any(row.values) for row in each)}
+        tables[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
+    tables["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
+    kept = {title: table for title, table in tables.items() if any(any(row.values) for row in table)}
     return {"what differs in their scenarios": differences(runs), **kept}
 
 
@@ -191,8 +191,8 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
                 "folder": str(run.folder),
                 **{key: run.verdict[key] for key in ("verdict", "counts", "rates", "availability", "latency")},
                 "anomalies": {
-                    name: {"count": each["count"], "allowed": each["allowed"]}
-                    for name, each in run.verdict["anomalies"].items()
+                    name: {"count": anomaly["count"], "allowed": anomaly["allowed"]}
+                    for name, anomaly in run.verdict["anomalies"].items()
                 },
             }
             for run in runs
@@ -210,15 +210,15 @@ def _latencies(points: Sequence[Mapping[str, Any]]) -> list[ComparedRow]:
 
 
 def _anomaly(verdict: Mapping[str, Any], name: str) -> str:
-    found = verdict["anomalies"].get(name, {"count": 0, "allowed": True})
-    return number(found["count"]) + ("" if found["allowed"] else ", NOT allowed")
+    anomaly = verdict["anomalies"].get(name, {"count": 0, "allowed": True})
+    return number(anomaly["count"]) + ("" if anomaly["allowed"] else ", NOT allowed")
 
 
 def _flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
             yield from _flat(value, f"{prefix}{key}.")
-    elif isinstance(content, list) and any(isinstance(each, Mapping) for each in content):
+    elif isinstance(content, list) and any(isinstance(entry, Mapping) for entry in content):
         for index, value in enumerate(content):
             yield from _flat(value, f"{prefix}{index}.")
     elif isinstance(content, list):

@@ -65,7 +65,7 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     names = {f"r{index}": (label, _colour(index)) for index, label in enumerate(labels(runs))}
     title = "time since the start of the load (s)"
     domain = [0.0, max((row["t"] for row in (*latency, *rates)), default=1.0)]
-    told = [charts.told(t="at s")[0], *({"field": key, "title": name} for key, (name, _) in names.items())]
+    tooltip = [charts.told(t="at s")[0], *({"field": key, "title": name} for key, (name, _) in names.items())]
     specs = []
     slowest = [{"p99": value} for row in latency for key, value in row.items() if key in names]
     due = "Send latency, p99 (ms), from when a message was due to its acknowledgement"
@@ -76,14 +76,14 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     ):
         if not rows:
             continue
-        lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
+        lines = charts.lines(rows, names, charts.time_x(domain, title), axis, tooltip)
         specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
-    for id_, heading, told_spans in (
+    for id_, heading, lane_rows in (
         ("faults", "Faults", faults),
         ("membership", TITLE, members),
         ("readers", READERS_TITLE, readers),
     ):
-        if spec := lanes(told_spans, domain, title):
+        if spec := lanes(lane_rows, domain, title):
             specs.append({"id": id_, "title": heading, "spec": spec})
     return specs
 

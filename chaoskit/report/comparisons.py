@@ -40,12 +40,12 @@ def dots(rows: Rows, title: str | None, series: Sequence[str], colours: Sequence
         "scale": {"type": "log", "nice": True},
         "axis": {"format": "~g", "labelOverlap": "greedy", "tickCount": 5},
     }
-    told = [
+    tooltip = [
         {"field": "what", "title": "what"},
         {"field": "series", "title": "which"},
         {"field": "value", "title": "ms", "format": ",.4~r"},
     ]
-    encoding = {"x": x, "y": y, "color": _colour(series, colours), "tooltip": told}
+    encoding = {"x": x, "y": y, "color": _colour(series, colours), "tooltip": tooltip}
     between = {
         "mark": {"type": "line", "color": "#8a8f98", "strokeWidth": 1, "opacity": 0.6},
         "encoding": {"x": x, "y": y, "detail": {"field": "name"}},
@@ -109,7 +109,7 @@ def trend(rows: Rows) -> Spec:
         "axis": {"labelOverlap": "greedy", "tickCount": {"signal": "max(2, min(8, floor(width/110)))"}, "grid": False},
     }
     y = {**value_y("send p99 (ms)"), "field": "p99_ms"}
-    told = [
+    tooltip = [
         {"field": "run"},
         {"field": "verdict"},
         {"field": "p99_ms", "title": "p99 ms", "format": ",.4~r"},
@@ -128,12 +128,12 @@ def trend(rows: Rows) -> Spec:
         {"mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2, "opacity": 0.5}, "encoding": {"x": x, "y": y}},
         {
             "mark": {"type": "circle", "size": 55, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": told},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tooltip},
         },
         {
             "transform": [marked],
             "mark": {"type": "point", "shape": "triangle-down", "filled": True, "size": 140, "opacity": 1, "dy": -4},
-            "encoding": {"x": x, "y": y, "color": {"value": RED}, "tooltip": told},
+            "encoding": {"x": x, "y": y, "color": {"value": RED}, "tooltip": tooltip},
         },
         {
             "transform": [marked],

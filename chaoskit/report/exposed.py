@@ -11,17 +11,20 @@ _SHOWN = ("all", "majority", "leader")
 _COLOURS = (charts.RED, charts.ORANGE, charts.BLUE)
 
 
-def in_words(told: Mapping[str, Any]) -> list[str]:
+def in_words(exposure: Mapping[str, Any]) -> list[str]:
     """Return an exposure, as in verdict.json, as lines."""
     lines = []
-    if "acked" in told:
-        copies = ", ".join(f"{in_hosts(number)}: {count:,}" for number, count in told["copies_at_ack"].items() if count)
+    if "acked" in exposure:
+        copies = ", ".join(
+            f"{in_hosts(number)}: {count:,}" for number, count in exposure["copies_at_ack"].items() if count
+        )
         lines.append(f"when acknowledged, on stable storage of {copies or 'nothing: nothing was acknowledged'}")
         lines += [
-            f"on {in_hosts(number)} after the acknowledgement: {_lag(lag)}" for number, lag in told["lag_ms"].items()
+            f"on {in_hosts(number)} after the acknowledgement: {_lag(lag)}"
+            for number, lag in exposure["lag_ms"].items()
         ]
-        lines += [f"a power cut of {hosts}: {_loss(loss)}" for hosts, loss in told["loss_window"].items()]
-    return lines + [f"doubt: {doubt}" for doubt in told["doubts"]]
+        lines += [f"a power cut of {hosts}: {_loss(loss)}" for hosts, loss in exposure["loss_window"].items()]
+    return lines + [f"doubt: {doubt}" for doubt in exposure["doubts"]]
 
 
 def figures(by_second: Sequence[Mapping[str, Any]], domain: list[float]) -> list[dict[str, Any]]:

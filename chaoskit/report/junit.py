@@ -30,19 +30,19 @@ class Case:
 def properties(verdict: Verdict, folder: Path) -> dict[str, str]:
     """Return what a CI system should show of a run, whether it passed or failed."""
     verdict = plain(verdict)
-    told = {
+    values = {
         "seed": verdict.seed,
         "verdict": verdict.verdict,
         "run_folder": folder,
         "report": folder / REPORT,
         **{f"count_{name}": count for name, count in verdict.counts.items() if count is not None},
-        **{f"found_{name}": found.count for name, found in verdict.anomalies.items()},
+        **{f"found_{name}": anomaly.count for name, anomaly in verdict.anomalies.items()},
         **{f"bound_{name}": describe(bounded) for name, bounded in verdict.bounds.items()},
         "longest_unavailable_ms": verdict.availability.get("longest_unavailable_ms"),
     }
     if verdict.replayable:
-        told["replay"] = replay_command(folder)
-    return {f"chaoskit_{name}": _text(str(value)) for name, value in told.items()}
+        values["replay"] = replay_command(folder)
+    return {f"chaoskit_{name}": _text(str(value)) for name, value in values.items()}
 
 
 def junit(cases: Iterable[Case]) -> bytes:

@@ -37,7 +37,7 @@ def since_last_valid(folder: Path, program: str) -> Since | None:
     if last is None:
         return None
     try:
-        before, now = (store.read_yaml(each / store.SCENARIO, DeclaredSettings) for each in (last, here))
+        before, now = (store.read_yaml(run_folder / store.SCENARIO, DeclaredSettings) for run_folder in (last, here))
     except BadInput:
         return None
     differs = sorted_differences(before, now)

@@ -39,8 +39,8 @@ def spans(placements: Placements, domain: Sequence[float]) -> list[dict[str, Any
 
 def reader_spans(readers: Sequence[Readers], domain: Sequence[float]) -> list[dict[str, Any]]:
     """Return who read the partitions that members of a group took over, and when clients were not subscribed."""
-    told = [reader for reader in readers if next(reader.changes(), None) is not None][:_PLACES_MAX]
-    owned = [(each.place, group, owners) for each in told for group, owners in each.owners.items()]
+    shown = [reader for reader in readers if next(reader.changes(), None) is not None][:_PLACES_MAX]
+    owned = [(reader.place, group, owners) for reader in shown for group, owners in reader.owners.items()]
     members = sorted({owner.member for _, _, owners in owned for owner in owners})
     colours = dict(zip(members, cycle(_MEMBERS), strict=False))
     spans = []
@@ -48,10 +48,10 @@ def reader_spans(readers: Sequence[Readers], domain: Sequence[float]) -> list[di
         ends = [*(now.at_ns / 1e9 for _, now in pairwise(owners)), domain[1]]
         for (at_ns, member), end in zip(owners, ends, strict=True):
             spans.append(_span(f"{_name(place)} of {group}", member, colours[member], at_ns / 1e9, end))
-    for each in told:
-        for at_ns, until_ns, client in each.breaks:
+    for reader in shown:
+        for at_ns, until_ns, client in reader.breaks:
             end = domain[1] if until_ns is None else until_ns / 1e9
-            spans.append(_span(f"{client} of {_name(each.place)}", "not subscribed", charts.RED, at_ns / 1e9, end))
+            spans.append(_span(f"{client} of {_name(reader.place)}", "not subscribed", charts.RED, at_ns / 1e9, end))
     return [_within(span, domain) for span in spans if span["to"] > domain[0] and span["from"] < domain[1]]
 
 
@@ -59,8 +59,10 @@ def _spans(place: Place, standings: Sequence[Standing], domain: Sequence[float])
     begins = [standing.at_ns / 1e9 for standing in standings]
     ends = [*begins[1:], domain[1]]
     for host in sorted(frozenset().union(*(standing.holders for standing in standings))):
-        states = [(_state(host, each), begin, end) for each, begin, end in zip(standings, begins, ends, strict=True)]
-        for state, run in groupby(states, key=lambda each: each[0]):
+        states = [
+            (_state(host, standing), begin, end) for standing, begin, end in zip(standings, begins, ends, strict=True)
+        ]
+        for state, run in groupby(states, key=lambda span: span[0]):
             stretches = list(run)
             begin, end = stretches[0][1], stretches[-1][2]
             if state and end > domain[0] and begin < domain[1]:

@@ -60,15 +60,15 @@ def run_page(folder: Path) -> str:
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
-        lost=lost_messages({name: StoredAnomaly.of(each) for name, each in verdict["anomalies"].items()}),
+        lost=lost_messages({name: StoredAnomaly.of(anomaly) for name, anomaly in verdict["anomalies"].items()}),
         scenario=scenario,
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
         consequences=[
-            "; ".join(filter(None, [in_words(each), staked(each)]))
-            if "consequence" in each and each["effective"]
+            "; ".join(filter(None, [in_words(fault), staked(fault)]))
+            if "consequence" in fault and fault["effective"]
             else ""
-            for each in verdict["faults"]
+            for fault in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
         strip=_strip(series, bands, anomalies, domain),
@@ -77,7 +77,7 @@ def run_page(folder: Path) -> str:
         exposure=exposed.in_words(verdict["exposure"]) if "exposure" in verdict else [],
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
-        bounds={name: describe(Bounded(**each)) for name, each in verdict.get("bounds", {}).items()},
+        bounds={name: describe(Bounded(**bound)) for name, bound in verdict.get("bounds", {}).items()},
         bin_s=series.axis.bin_ns / 1e9,
         folder=str(folder),
         replay=replay_command(folder) if "imported" not in scenario else None,
@@ -112,37 +112,37 @@ def try_report(folder: Path) -> str | None:
     return tried(REPORT, lambda: write_report(folder))
 
 
-def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:
+def _latencies(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the latencies of a run with their names, as rows of a table."""
-    send = told.get("send", {})
+    send = latency.get("send", {})
     counted = send.get("without") and send.get("all_due")
     rows = [("send, from when it was due", send)]
     if counted:
         rows.append(("the same, with those without an acknowledgement, until given up", counted))
     if with_faults:
-        rows += [(f"send, {words}", told.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
-    rows.append(("send, from the call", told.get("send_from_actual", {})))
-    end_to_end = told.get("end_to_end", {})
+        rows += [(f"send, {words}", latency.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
+    rows.append(("send, from the call", latency.get("send_from_actual", {})))
+    end_to_end = latency.get("end_to_end", {})
     unsure = f" (± {end_to_end['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in end_to_end else ""
     rows.append((f"end to end, due to first received{unsure}", end_to_end))
-    rows.append(("late: from the end of its delay to first received", told.get("late", {})))
+    rows.append(("late: from the end of its delay to first received", latency.get("late", {})))
     return [(text, point) for text, point in rows if point]
 
 
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words."""
-    found = sorted(verdict["anomalies"].items(), key=lambda each: (each[1]["allowed"], -each[1]["count"]))
-    ordered = in_order({name: StoredAnomaly.of(each) for name, each in found})
+    anomalies = sorted(verdict["anomalies"].items(), key=lambda named: (named[1]["allowed"], -named[1]["count"]))
+    ordered = in_order({name: StoredAnomaly.of(anomaly) for name, anomaly in anomalies})
     return [
         {
             "name": name,
             "loss": name in installed.gone(Gone.LOST),
             "follows": follows,
-            **each,
-            "examples": [describe_example(example) for example in each["examples"]],
+            **anomaly,
+            "examples": [describe_example(example) for example in anomaly["examples"]],
         }
         for name, follows in ordered
-        if (each := verdict["anomalies"][name])
+        if (anomaly := verdict["anomalies"][name])
     ]
 
 
@@ -150,7 +150,7 @@ def _faults(faults: Sequence[Fault], series: Series) -> list[dict[str, Any]]:
     end_s = (series.axis.start_ns + series.axis.count * series.axis.bin_ns) / 1e9
     labels = len(faults) <= _LABELS_MAX
     rows, previous = [], ""
-    for fault in sorted(faults, key=lambda each: each.start_ns):
+    for fault in sorted(faults, key=lambda fault: fault.start_ns):
         start = fault.start_ns / 1e9
         rows.append(
             {
@@ -200,9 +200,9 @@ def _latency(rows: list[dict[str, float]], faults: list[dict[str, Any]], domain:
     if not rows:
         return None
     points = {"p50": ("p50", charts.BLUE), "p99": ("p99", charts.ORANGE), "max": ("max", charts.RED)}
-    told = charts.told(t="at s", p50="p50 ms", p99="p99 ms", max="max ms", n="messages")
+    tooltip = charts.told(t="at s", p50="p50 ms", p99="p99 ms", max="max ms", n="messages")
     y = charts.log_y("latency (ms)", rows, list(points))
-    lines = charts.lines(rows, points, charts.time_x(domain), y, told)
+    lines = charts.lines(rows, points, charts.time_x(domain), y, tooltip)
     return charts.chart("latency", 230, [*charts.bands(faults, domain, labels=True), *lines])
 
 
@@ -211,10 +211,10 @@ def _strip(
 ) -> dict[str, Any]:
     """Return what one looks at first: faults, what was due and acknowledged, and what of that was lost."""
     rates = {"due": ("sends due", charts.GREY), "acked": ("acknowledged", charts.GREEN)}
-    told = charts.told(t="at s", due="due /s", acked="acknowledged /s")
+    tooltip = charts.told(t="at s", due="due /s", acked="acknowledged /s")
     x, y = charts.time_x(domain), charts.value_y("messages/s")
     y["scale"] = {**y["scale"], "nice": False, "domainMax": _without_bursts(series.throughput)}
-    lines = charts.lines(series.throughput, rates, x, y, told)
+    lines = charts.lines(series.throughput, rates, x, y, tooltip)
     lost = charts.area(_lost_rates(anomalies, series.axis), charts.RED, x, y, charts.told(t="at s", rate="lost /s"))
     spec = charts.chart("throughput", 130, [*charts.bands(faults, domain, labels=True), *lost, *lines])
     title = (

@@ -104,7 +104,7 @@ class Percentiles:
                 "t": begins[index],
                 "part": part,
                 "n": int(totals[index]),
-                **{name: _short(each[index]) for name, each in values.items()},
+                **{name: _short(column[index]) for name, column in values.items()},
             }
             for index, part in zip(used.tolist(), parts.tolist(), strict=True)
         ]
@@ -206,7 +206,7 @@ def _rates(axis: Axis, due: Ints, acked: Ints) -> list[dict[str, float]]:
     span = range(int(used[0]), int(used[-1]) + 1) if used.size else range(0)
     counted = {"due": due, "acked": acked}
     return [
-        {"t": begins[index], **{name: round(float(each[index]) * per_second, 1) for name, each in counted.items()}}
+        {"t": begins[index], **{name: round(float(column[index]) * per_second, 1) for name, column in counted.items()}}
         for index in span
     ]
 

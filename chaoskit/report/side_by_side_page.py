@@ -18,12 +18,12 @@ _SHOWN = ("p50", "p99", "published")
 _SHOWN_COLOURS = (charts.BLUE, charts.ORANGE, charts.GREY)
 
 
-def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
+def write_side_by_side(name: str, comparison: SideBySide, out: Path) -> None:
     """Write the page.
 
     Args:
         name: of the sweep.
-        found: what is told.
+        comparison: what is told.
         out: the file.
 
     Raises:
@@ -31,8 +31,8 @@ def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
     """
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
-    figures = [*_smallest(found.round_trips), *_by_payload(found), *_gone(found.fates)]
-    content = render("side_by_side.html.j2", title=name, found=found, figures=figures, size=format_size)
+    figures = [*_smallest(comparison.round_trips), *_by_payload(comparison), *_gone(comparison.fates)]
+    content = render("side_by_side.html.j2", title=name, found=comparison, figures=figures, size=format_size)
     write_page(out, content)
 
 
@@ -52,11 +52,15 @@ def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:
     return [{"id": "smallest", "title": title, "spec": dots(rows, None, _SHOWN, _SHOWN_COLOURS)}] if rows else []
 
 
-def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
-    trips = {(trip.name, trip.payload): trip.p50_us / 1e3 for trip in found.round_trips if trip.p50_us is not None}
-    messages = {(throughput.name, throughput.payload): throughput.messages_per_s for throughput in found.throughputs}
-    volumes = {(throughput.name, throughput.payload): throughput.bytes_per_s / 1e6 for throughput in found.throughputs}
-    told = (
+def _by_payload(comparison: SideBySide) -> list[dict[str, Any]]:
+    trips = {(trip.name, trip.payload): trip.p50_us / 1e3 for trip in comparison.round_trips if trip.p50_us is not None}
+    messages = {
+        (throughput.name, throughput.payload): throughput.messages_per_s for throughput in comparison.throughputs
+    }
+    volumes = {
+        (throughput.name, throughput.payload): throughput.bytes_per_s / 1e6 for throughput in comparison.throughputs
+    }
+    figures = (
         ("trips", "Half a round trip, p50, by payload", "ms", trips),
         ("messages", "Messages received a second, by payload", "messages/s", messages),
         ("volumes", "Volume received a second, by payload", "MB/s", volumes),
@@ -65,7 +69,7 @@ def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
     colours = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(names)}
     return [
         {"id": id_, "title": title, "spec": _lines(title, unit, values, colours)}
-        for id_, title, unit, values in told
+        for id_, title, unit, values in figures
         if len({payload for (_, payload), value in values.items() if value > 0}) > 1
     ]
 

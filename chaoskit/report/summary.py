@@ -40,7 +40,7 @@ def summary(verdict: Verdict, folder: Path) -> str:
     """Return the summary of one run as plain text; what systems said is escaped, and stays on its line."""
     verdict = plain(verdict)
     return "\n".join(
-        [*_done(verdict), "", *_found(verdict), "", *_measured(verdict), "", *_conclusion(verdict, folder)]
+        [*_done(verdict), "", *_anomaly_lines(verdict), "", *_measured(verdict), "", *_conclusion(verdict, folder)]
     )
 
 
@@ -117,12 +117,12 @@ def _done(verdict: Verdict) -> list[str]:
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
     last = verdict.audit.get("last_positions", {})
-    told = [
+    partition_ends = [
         f"{where} ends after {last[where]}" if where in last else f"{where} ends at {end:,}"
         for where, end in verdict.audit["end_positions"].items()
     ]
-    more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
-    ends = ", ".join([*told[:_ENDS_SHOWN], *more])
+    more = [f"and {len(partition_ends) - _ENDS_SHOWN:,} more"] if len(partition_ends) > _ENDS_SHOWN else []
+    ends = ", ".join([*partition_ends[:_ENDS_SHOWN], *more])
     lines.append(
         f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"
     )
@@ -140,8 +140,8 @@ def _done(verdict: Verdict) -> list[str]:
 
 def head(verdict: Verdict) -> tuple[str, str]:
     """Return what became of the data, and the verdict."""
-    told = f"{verdict.verdict.upper()}{_in_spite(verdict)}  {verdict.run}  seed {verdict.seed}"
-    return verdict.headline[0].upper() + verdict.headline[1:], told
+    line = f"{verdict.verdict.upper()}{_in_spite(verdict)}  {verdict.run}  seed {verdict.seed}"
+    return verdict.headline[0].upper() + verdict.headline[1:], line
 
 
 def _driver(driver: DriverTold) -> str:
@@ -220,11 +220,11 @@ def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"{where} was not read from position {bounds['from']:,} to {bounds['to']:,}"
 
 
-def _found(verdict: Verdict) -> list[str]:
+def _anomaly_lines(verdict: Verdict) -> list[str]:
     lines = ["What was found"]
     for name, follows in in_order(verdict.anomalies):
-        told = describe_anomaly(name, verdict.anomalies[name], complete=verdict.audit["complete"])
-        new = [line for line in told if line.startswith("    for example") or line not in lines]
+        described = describe_anomaly(name, verdict.anomalies[name], complete=verdict.audit["complete"])
+        new = [line for line in described if line.startswith("    for example") or line not in lines]
         lines += [f"    {line}" for line in ["  and so:", *new]] if follows else new
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
@@ -233,19 +233,19 @@ def _never_made(counts: Mapping[str, int | None]) -> str:
     return f", {counts['never_made']:,} due and never made" if counts.get("never_made") else ""
 
 
-def _recovered(told: Mapping[str, Any]) -> str:
+def _recovered(availability: Mapping[str, Any]) -> str:
     """Return in words when sends were acknowledged again, of a run, a partition or a fault."""
-    after_ms, undoing_ms = told["recovered_after_heal_ms"], told.get("recovered_after_undoing_ms")
+    after_ms, undoing_ms = availability["recovered_after_heal_ms"], availability.get("recovered_after_undoing_ms")
     times = [
-        f"{each_ms:,.0f} ms after {what}"
-        for each_ms, what in ((after_ms, "healing"), (undoing_ms, "the undoing began"))
-        if each_ms is not None
+        f"{recovered_ms:,.0f} ms after {what}"
+        for recovered_ms, what in ((after_ms, "healing"), (undoing_ms, "the undoing began"))
+        if recovered_ms is not None
     ]
     if not times:
         return ""
-    if undoing_ms is not None and undoing_ms < _AT_ONCE_MS and not told.get("not_recovered"):
+    if undoing_ms is not None and undoing_ms < _AT_ONCE_MS and not availability.get("not_recovered"):
         return "; sends were acknowledged again before it was undone"
-    if told.get("not_recovered") or not told.get("recovered", True):
+    if availability.get("not_recovered") or not availability.get("recovered", True):
         return f"; none was acknowledged again, though sends were due or waited until {', '.join(times)}"
     return f"; first one {', '.join(times)}"
 
@@ -260,40 +260,41 @@ def _measured(verdict: Verdict) -> list[str]:
         for name, words in PHASE_WORDS.items():
             lines += _latency(f"send {words}", verdict.latency.get(name, {}).get("send", {}))
     lines += [f"  {describe_machine(verdict.machine)}"] if verdict.machine else []
-    told = verdict.availability
-    partitions = told.get("partitions", ())
-    longest = f"longest time without an acknowledged send: {told['longest_unavailable_ms']:,.0f} ms"
+    availability = verdict.availability
+    partitions = availability.get("partitions", ())
+    longest = f"longest time without an acknowledged send: {availability['longest_unavailable_ms']:,.0f} ms"
     worst = f" to {partitions[0]['partition']}, the worst partition" if len(partitions) > 1 else ""
-    lines.append(f"  {longest}{worst}{_recovered(told)}")
+    lines.append(f"  {longest}{worst}{_recovered(availability)}")
     if len(partitions) > 1:
         lines += [
             f"    {partition['partition']}: {partition['longest_unavailable_ms']:,.0f} ms "
             f"from {partition['from_s']:.1f} s{_recovered(partition)}"
             for partition in partitions[:_PARTITIONS_SHOWN]
         ]
-    if told.get("unheard_ms") is not None:
-        lines.append(f"  {silence(told)}{_heard(told)}")
+    if availability.get("unheard_ms") is not None:
+        lines.append(f"  {silence(availability)}{_heard(availability)}")
     lines += [f"  {name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()]
     if verdict.exposure:
         lines += ["", "What a power cut would have cost", *(f"  {line}" for line in exposed.in_words(verdict.exposure))]
     return lines
 
 
-def silence(told: Mapping[str, Any]) -> str:
+def silence(availability: Mapping[str, Any]) -> str:
     """Return the longest silence of a reader in words, of an availability that has one."""
-    by = told["unheard_by"]
-    lasted = f"{told['unheard_ms']:,.0f} ms at most"
+    by = availability["unheard_by"]
+    lasted = f"{availability['unheard_ms']:,.0f} ms at most"
     return f"{by['reader'] or 'the readers'} received nothing of {by['partition']} for {lasted}"
 
 
-def _heard(told: Mapping[str, Any]) -> str:
-    if told.get("heard_after_heal_ms") is None:
+def _heard(availability: Mapping[str, Any]) -> str:
+    after_ms = availability.get("heard_after_heal_ms")
+    if after_ms is None:
         return ""
-    deaf = told["not_heard"]
+    deaf = availability["not_heard"]
     if deaf:
         readers = f"{deaf} reader{'s' if deaf > 1 else ''}"
-        return f"; {readers} received nothing from healing until the load ended, {told['heard_after_heal_ms']:,.0f} ms"
-    return f"; every reader received something {told['heard_after_heal_ms']:,.0f} ms after healing"
+        return f"; {readers} received nothing from healing until the load ended, {after_ms:,.0f} ms"
+    return f"; every reader received something {after_ms:,.0f} ms after healing"
 
 
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:

@@ -86,7 +86,7 @@ def markdown(supports: dict[str, Support]) -> str:
 
 def _power(system: System, power: type, has: set[type]) -> Power:
     declared = dict(zip((GIVEN, NEVER, NOT_YET), explanations(system), strict=True))
-    standing = next((each for each, reasons in declared.items() if power in reasons), YES if power in has else "")
+    standing = next((word for word, reasons in declared.items() if power in reasons), YES if power in has else "")
     return Power(power.__name__, _meaning(power), standing, declared.get(standing, {}).get(power, ""))
 
 
@@ -121,7 +121,7 @@ def _sentence(words: str) -> str:
 
 
 def _marks(name: str, held: Iterable[Sequence[str]]) -> list[str]:
-    return [f"`{name}`", *(YES if name in each else NO for each in held)]
+    return [f"`{name}`", *(YES if name in names else NO for names in held)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -92,7 +92,7 @@ def slowest_in_words(slowest: Mapping[str, Any], faults: Sequence[Mapping[str, A
     >>> slowest_in_words(slowest, [{"kind": "pause", "targets": ["n1"]}])
     'its p99 was made between 8.0 s and 11.0 s: 97 % of the slowest 1 % were due then, while pause of n1 held'
     """
-    held = [f"{each['kind']} of {', '.join(each['targets'])}" for each in (faults[n] for n in slowest["faults"])]
+    held = [f"{fault['kind']} of {', '.join(fault['targets'])}" for fault in (faults[n] for n in slowest["faults"])]
     when = f"between {slowest['from_ms'] / 1000:.1f} s and {slowest['to_ms'] / 1000:.1f} s"
     share = f"{slowest['share']:.0%}".replace("%", " %")
     while_held = f", while {' and '.join(dict.fromkeys(held))} held" if held else ", without a fault"

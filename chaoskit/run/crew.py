@@ -48,18 +48,19 @@ class ClockWatch:
         self._process = driver.spawn("clock", [_CLOCK_MODULE], errors)
         self._closing = threading.Event()
         try:
-            found = self._compare()
+            comparison = self._compare()
         except (OSError, ValueError) as error:
             self._end()
-            told = errors.read_text(errors="replace").strip() or str(error)
-            raise RunFailed(f"driver {driver.name} does not tell its time: {told}") from error
-        if found.error_ns > _ERROR_MAX_MS * 1_000_000:
+            reason = errors.read_text(errors="replace").strip() or str(error)
+            raise RunFailed(f"driver {driver.name} does not tell its time: {reason}") from error
+        if comparison.error_ns > _ERROR_MAX_MS * 1_000_000:
             self._end()
+            error_ms = comparison.error_ns / 1e6
             raise RunFailed(
-                f"driver {driver.name} answers so slowly that its clock is known to ± {found.error_ns / 1e6:.0f} ms "
+                f"driver {driver.name} answers so slowly that its clock is known to ± {error_ms:.0f} ms "
                 f"only (at most {_ERROR_MAX_MS}); use a machine that is nearer or less busy"
             )
-        self.ahead_ns: int = found.ahead_ns
+        self.ahead_ns: int = comparison.ahead_ns
         self._watching = threading.Thread(target=self._watch, daemon=True)
         self._watching.start()
 
@@ -77,18 +78,18 @@ class ClockWatch:
 
     def _compare(self) -> Comparison:
         wall = compared(lambda: self._ask()[1], time.time_ns, _QUESTIONS)
-        found = Comparison(*compared(lambda: self._ask()[0], time.monotonic_ns, _QUESTIONS), wall.ahead_ns)
-        self._log.compared(self._driver.name, found)
-        return found
+        comparison = Comparison(*compared(lambda: self._ask()[0], time.monotonic_ns, _QUESTIONS), wall.ahead_ns)
+        self._log.compared(self._driver.name, comparison)
+        return comparison
 
     def _ask(self) -> tuple[int, int]:
         """Return its CLOCK_MONOTONIC and its wall clock, ns."""
-        asked, told = self._process.stdin, self._process.stdout
+        asked, answers = self._process.stdin, self._process.stdout
         assert asked is not None
-        assert told is not None
+        assert answers is not None
         asked.write(b"\n")
         asked.flush()
-        monotonic_ns, wall_ns = map(int, told.readline().split())
+        monotonic_ns, wall_ns = map(int, answers.readline().split())
         return monotonic_ns, wall_ns
 
     def _end(self) -> None:

@@ -57,9 +57,9 @@ class Requirements:
     def covers(self, other: Requirements) -> bool:
         """Return whether a deployment for this one serves the other, too: it may have what some faults need on more
         hosts, but nothing that the other's faults do not need on any."""
-        here, there = self.preceded, other.preceded
-        same = replace(self, preceded=there) == other
-        return same and here.keys() == there.keys() and all(here[kind] >= names for kind, names in there.items())
+        here, theirs = self.preceded, other.preceded
+        same = replace(self, preceded=theirs) == other
+        return same and here.keys() == theirs.keys() and all(here[kind] >= names for kind, names in theirs.items())
 
 
 class Deployment:

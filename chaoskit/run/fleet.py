@@ -122,7 +122,7 @@ class Fleet:
         """Return the latency of all clients since the last call, encoded; empty if there is none."""
         workers = [worker for client in self.clients for worker in client.workers]
         parts = [worker.latencies.popleft() for worker in workers for _ in range(len(worker.latencies))]
-        bucket, count = (np.array([each for part in parts for each in part[side]], np.int64) for side in (0, 1))
+        bucket, count = (np.array([value for part in parts for value in part[side]], np.int64) for side in (0, 1))
         return latency.encoded(latency.merged(bucket, count)) if bucket.size else ""
 
     def progress(self) -> Progress:

@@ -63,19 +63,19 @@ def floors(payload: int) -> Iterator[Floor]:
             journal.close()
 
 
-def measured(here: ServiceHost, there: ServiceHost, payload: int) -> Iterator[Floor]:
+def measured(here: ServiceHost, peer: ServiceHost, payload: int) -> Iterator[Floor]:
     """Yield what two hosts do; see `floors`."""
     size = str(max(payload - _ICMP_HEADER, 16))
-    ping = ["ping", "-n", "-U", "-q", "-A", "-c", str(_ROUNDS), "-s", size, there.address]
+    ping = ["ping", "-n", "-U", "-q", "-A", "-c", str(_ROUNDS), "-s", size, peer.address]
     mean = _OF_PING.search(here.run(ping, timeout_s=_TIMEOUT_S).out)
     if mean:
         yield Floor("ICMP", payload, float(mean[1]) * 500, None)
     loop = (resources.files("chaoskit.run") / "floor_loop.py").read_text()
     for kind in ("tcp", "udp"):
-        there.spawn(kind, [_PYTHON, "-c", loop, kind, "-", "0", str(payload)], {})
+        peer.spawn(kind, [_PYTHON, "-c", loop, kind, "-", "0", str(payload)], {})
         try:
-            asked = [_PYTHON, "-c", loop, kind, there.address, str(_ROUNDS), str(payload)]
-            told = here.run(asked, timeout_s=_TIMEOUT_S).out.split()
+            asked = [_PYTHON, "-c", loop, kind, peer.address, str(_ROUNDS), str(payload)]
+            percentiles = here.run(asked, timeout_s=_TIMEOUT_S).out.split()
         finally:
-            there.signal(kind, "KILL")
-        yield Floor(kind.upper(), payload, float(told[0]), float(told[1]))
+            peer.signal(kind, "KILL")
+        yield Floor(kind.upper(), payload, float(percentiles[0]), float(percentiles[1]))

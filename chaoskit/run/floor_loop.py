@@ -14,22 +14,22 @@ _PORT = 7006
 _PATIENCE_S = 10.0
 
 
-def main(kind: str, there: str, rounds: int, size: int) -> None:
+def main(kind: str, peer: str, rounds: int, size: int) -> None:
     """Answer, or ask."""
     udp = kind == "udp"
-    if there == "-":
+    if peer == "-":
         _answer(udp, size)
     else:
-        _ask(_connected(udp, there), rounds, size)
+        _ask(_connected(udp, peer), rounds, size)
 
 
-def _connected(udp: bool, there: str) -> socket.socket:
+def _connected(udp: bool, peer: str) -> socket.socket:
     """Return a socket to somebody who answers, once there is one."""
     until = time.monotonic() + _PATIENCE_S
     while True:
         asking = _socket(udp)
         try:
-            asking.connect((there, _PORT))
+            asking.connect((peer, _PORT))
             asking.settimeout(0.5)
             asking.send(b"?")
             asking.recv(1)

@@ -72,8 +72,8 @@ def await_probes(
         if time.monotonic() - began > bound_s:
             break
     behind: set[str] = set()
-    for each, earlier, places in zip(groups, before, waiting, strict=True):
-        since = each.received()
+    for group, earlier, places in zip(groups, before, waiting, strict=True):
+        since = group.received()
         behind |= {place for place in places if since.get(place, 0) <= earlier.get(place, 0)}
     slow = set().union(*waiting) - behind
     return {"behind": sorted(behind), "slow": sorted(slow), "took_s": round(time.monotonic() - began, 3)}

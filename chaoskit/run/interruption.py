@@ -53,8 +53,9 @@ class Interruption(threading.Event):
 
 
 @contextmanager
-def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
-    """Yield an event that is set on the first signal, when `told` is also called. Inactive outside the main thread."""
+def interruptible(on_signal: Callable[[], None]) -> Iterator[Interruption]:
+    """Yield an event that is set on the first signal, when `on_signal` is also called. Inactive outside the main
+    thread."""
     asked = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -66,7 +67,7 @@ def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
             return
         asked.set()
         if asked.load_begun:
-            told()
+            on_signal()
         else:
             asked.end(TooEarly)
 

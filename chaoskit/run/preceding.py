@@ -18,13 +18,13 @@ def preceded(plan: Plan) -> Mapping[str, frozenset[str]]:
     """
     cluster = plan.scenario.cluster
     system = cluster.host_names[: cluster.hosts]
-    found: dict[str, frozenset[str]] = {}
+    names_by_kind: dict[str, frozenset[str]] = {}
     for fault in plan.faults:
         if isinstance(nemesis(fault.kind), Preceding):
             named = {*fault.on, *fault.spare}
             names = named if named <= {*cluster.host_names} else {*system, *(named & {*cluster.host_names})}
-            found[fault.kind] = found.get(fault.kind, frozenset()) | names
-    return found
+            names_by_kind[fault.kind] = names_by_kind.get(fault.kind, frozenset()) | names
+    return names_by_kind
 
 
 def precede(wanted: Mapping[str, frozenset[str]], service: Service, hosts: Sequence[ServiceHost]) -> None:

@@ -37,7 +37,7 @@ class Stopping:
         if when.lag is not None and (lag := progress.lag) > when.lag:
             return f"{lag:,} acknowledged messages were not received yet (stop_when.lag)"
         try:
-            return "the command said so (stop_when.command)" if self._told(when, now_ns) else ""
+            return "the command said so (stop_when.command)" if self._command_succeeded(when, now_ns) else ""
         except OSError as error:
             return f"the command cannot be run: {error.strerror} (stop_when.command)"
 
@@ -48,7 +48,7 @@ class Stopping:
             self._command.wait()
             self._command = None
 
-    def _told(self, when: StopWhen, now_ns: int) -> bool:
+    def _command_succeeded(self, when: StopWhen, now_ns: int) -> bool:
         """Return whether the last command exited with 0; start the next one when it is due."""
         command = self._command
         if command is not None and (command.poll() is not None or now_ns - self._asked_ns > _COMMAND_S * 10**9):

@@ -88,10 +88,10 @@ class Survey:
             return
         at_ns = time.monotonic_ns() - self._origin_ns
         try:
-            told = self._placing.placements()
-            if told:
+            placements = self._placing.placements()
+            if placements:
                 self._note(at_ns)
-            for placed in told:
+            for placed in placements:
                 in_sync = None if placed.in_sync is None else frozenset(placed.in_sync)
                 standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
                 place = self._in_history(placed.place[0]), placed.place[1]

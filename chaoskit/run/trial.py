@@ -235,9 +235,9 @@ class Trial:
             for revival in revivals
             if revival.at_ns < load_ns
         ]
-        for each in crashed:
-            self._watcher.on(ServiceRevived(each.host, each.service, each.why))
-        return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
+        for crash in crashed:
+            self._watcher.on(ServiceRevived(crash.host, crash.service, crash.why))
+        return [{**crash._asdict(), "at_ns": crash.at_ns - self._origin_ns} for crash in crashed]
 
     def _revivals(self) -> Sequence[Revival]:
         supervision = optional(self._service, Supervision)

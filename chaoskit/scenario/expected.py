@@ -151,8 +151,8 @@ def _not_looked_for(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly],
     for anomaly in (anomalies[name] for name in expect if name in anomalies):
         where = f"expect.{anomaly.name}: is not looked for"
         if not models & {*anomaly.models}:
-            served, found = (", ".join(sorted(each.name for each in some)) for some in (models, anomaly.models))
-            yield f"{where} in topics of the model {served}, only of {found}; remove it"
+            served, handled = (", ".join(sorted(model.name for model in some)) for some in (models, anomaly.models))
+            yield f"{where} in topics of the model {served}, only of {handled}; remove it"
         elif anomaly.only_with is not None and declared.get(anomaly.only_with) is None:
             meaning = re.split("[.:]", inspect.cleandoc(anomaly.only_with.__doc__ or ""))[0]
             yield f"{where} in this run, only where {meaning[:1].lower()}{meaning[1:]}; remove it"
@@ -176,9 +176,9 @@ def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[st
 
 def numbers(expect: Mapping[str, Number | Bound]) -> dict[str, Number]:
     """Return the numbers of findings that are expected, by anomaly."""
-    return {name: each for name, each in expect.items() if not isinstance(each, Bound)}
+    return {name: number for name, number in expect.items() if not isinstance(number, Bound)}
 
 
 def bounds(expect: Mapping[str, Number | Bound]) -> dict[str, Bound]:
     """Return the bounds that are expected, by measure."""
-    return {name: each for name, each in expect.items() if isinstance(each, Bound)}
+    return {name: bound for name, bound in expect.items() if isinstance(bound, Bound)}

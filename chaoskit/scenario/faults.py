@@ -183,8 +183,8 @@ def _check_names(parameters: BaseModel, prefix: str, allowed: Allowed) -> None:
         value = getattr(parameters, field)
         for name in _flat(value):
             key = f"{prefix}{field}"
-            for each in expand([name], {} if isinstance(value, str) else allowed.targets.zones, key):
-                _check_name(each, key, mark, allowed)
+            for target in expand([name], {} if isinstance(value, str) else allowed.targets.zones, key):
+                _check_name(target, key, mark, allowed)
 
 
 def _check_peers(on: Any, parameters: BaseModel, prefix: str, fault: Nemesis) -> None:
@@ -209,12 +209,12 @@ def _marked(parameters: type[BaseModel]) -> Iterator[tuple[str, HostNames]]:
 
 def _flat(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [name for each in value for name in _flat(each)]
+        return [name for element in value for name in _flat(element)]
     return [] if value is None else [value]
 
 
 def _expanded(value: list[Any], zones: Zones) -> list[Any]:
     """Return a list of names, or of lists of names, with zones replaced by their hosts."""
-    if any(isinstance(each, list) for each in value):
-        return [_expanded(each, zones) for each in value]
+    if any(isinstance(element, list) for element in value):
+        return [_expanded(element, zones) for element in value]
     return expand(value, zones, "")

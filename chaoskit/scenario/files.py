@@ -78,13 +78,13 @@ def find(spec: str, folder: Path = Path()) -> list[Written]:
         BadInput: there is none; the message suggests the closest name.
     """
     path, variant = _locate(spec, folder)
-    found = dict(variants_of(path))
+    variants = dict(variants_of(path))
     if not variant:
-        return list(found.values())
-    if variant not in found:
-        known = [name for name in found if name]
+        return list(variants.values())
+    if variant not in variants:
+        known = [name for name in variants if name]
         raise BadInput(f"{spec}: no such variant in {path}; {nearest(variant, known)}")
-    return [found[variant]]
+    return [variants[variant]]
 
 
 def find_all(specs: Iterable[str]) -> list[Written]:
@@ -93,11 +93,11 @@ def find_all(specs: Iterable[str]) -> list[Written]:
     Raises:
         BadInput: names every spec for which there is none.
     """
-    problems, found = Problems(), []
+    problems, scenarios = Problems(), []
     for spec in specs:
-        found += problems.tried(find, spec) or []
+        scenarios += problems.tried(find, spec) or []
     problems.raise_any()
-    return found
+    return scenarios
 
 
 def plan_all(written: Iterable[Written], seed: int | None = None) -> list[Plan]:
@@ -108,12 +108,12 @@ def plan_all(written: Iterable[Written], seed: int | None = None) -> list[Plan]:
     """
     plans: list[Plan] = []
     problems: dict[str, str] = {}
-    for each in written:
+    for scenario in written:
         try:
-            plans.append(each.planned(seed))
+            plans.append(scenario.planned(seed))
         except BadInput as error:
             for line in str(error).splitlines():
-                problems.setdefault(line.removeprefix(f"{each.source}: "), line)
+                problems.setdefault(line.removeprefix(f"{scenario.source}: "), line)
     if problems:
         raise BadInput("\n".join(problems.values()))
     return plans
@@ -206,7 +206,7 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
         return folder / spec / SCENARIO, ""
     if (folder / name).is_dir():
         raise BadInput(f"{folder / name}: is a folder; name a file in it")
-    if of_system := [each for each in known if each.startswith(f"{name}/")]:
+    if of_system := [known_name for known_name in known if known_name.startswith(f"{name}/")]:
         raise BadInput(f"{spec}: there are several scenarios of it; name one: {', '.join(of_system)}")
     if name.endswith(_SUFFIX):
         raise BadInput(f"{folder / name}: no such file")

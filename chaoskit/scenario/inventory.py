@@ -48,6 +48,6 @@ def with_defaults(inventory: Any) -> Any:
 
 def _completed(machines: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        str(name): {**defaults, **(each or {})} if isinstance(each, Mapping | None) else each
-        for name, each in machines.items()
+        str(name): {**defaults, **(machine or {})} if isinstance(machine, Mapping | None) else machine
+        for name, machine in machines.items()
     }

@@ -56,7 +56,7 @@ def check_copies(system: System, load: Any, declared: Declared) -> None:
         return
     for topic in declared.topics:
         if topic.kind in system.unreplicated:
-            replicated = [each for each in system.types[topic.model] if each not in system.unreplicated]
+            replicated = [kind for kind in system.types[topic.model] if kind not in system.unreplicated]
             raise BadInput(
                 f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
                 f"set workload.type to one of {', '.join(replicated)}"

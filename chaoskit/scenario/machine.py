@@ -48,10 +48,10 @@ def check_machine(plan: Plan) -> None:
     if isinstance(plan.system, Rooted):
         problems.tried(rooting(plan).make_root, plan.system.root(plan.system_options))
     for fault in plan.faults:
-        each = nemesis(fault.kind)
-        if isinstance(each, Preparing):
-            parameters = each.parameters.model_validate(fault.parameters)
-            problems.tried(_prepare, each, fault.kind, plan, parameters)
+        fault_kind = nemesis(fault.kind)
+        if isinstance(fault_kind, Preparing):
+            parameters = fault_kind.parameters.model_validate(fault.parameters)
+            problems.tried(_prepare, fault_kind, fault.kind, plan, parameters)
     problems.raise_any()
 
 

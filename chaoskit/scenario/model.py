@@ -222,7 +222,7 @@ class FaultSpec(BaseModel):
     def _one_kind_of_time(self) -> FaultSpec:
         repeating = [self.start, self.to, self.every]
         series = repeating != [None] * 3
-        single = [each for each in (self.at, self.after, self.when) if each is not None]
+        single = [moment for moment in (self.at, self.after, self.when) if moment is not None]
         if len(single) + series != 1 or (series and None in repeating):
             raise ValueError(ONE_KIND_OF_TIME)
         if self.id and series:
@@ -237,8 +237,8 @@ class FaultSpec(BaseModel):
 
     @model_validator(mode="after")
     def _one_kind_a_mapping(self) -> FaultSpec:
-        for each in [] if isinstance(self.inject, str) else self.inject:
-            if isinstance(each, dict) and len(each) != 1:
+        for choice in [] if isinstance(self.inject, str) else self.inject:
+            if isinstance(choice, dict) and len(choice) != 1:
                 raise ValueError("each entry of inject must be a kind, or a mapping of one kind to its keys")
         return self
 
@@ -258,7 +258,7 @@ class FaultSpec(BaseModel):
     def kinds(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the kinds to draw from, each with its own keys, as written."""
         given = [self.inject] if isinstance(self.inject, str) else self.inject
-        return [(each, {}) if isinstance(each, str) else next(iter(each.items())) for each in given]
+        return [(choice, {}) if isinstance(choice, str) else next(iter(choice.items())) for choice in given]
 
     def choices(self) -> list[KindChoice]:
         """Return the kinds to draw from, validated."""

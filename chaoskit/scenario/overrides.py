@@ -48,7 +48,7 @@ def overridden(content: Mapping[str, Any], changes: Iterable[str]) -> dict[str, 
 def _other_fault(faults: Sequence[Any], key: str, value: Any, change: str) -> list[Any]:
     """Return the faults, one of them with a value at a key."""
     name, _, rest = key.removeprefix(_FAULTS).partition(".")
-    ids = {each.get("id"): number for number, each in enumerate(faults) if isinstance(each, Mapping)}
+    ids = {fault.get("id"): number for number, fault in enumerate(faults) if isinstance(fault, Mapping)}
     known = {**{str(number): number for number in range(len(faults))}, **{id_: at for id_, at in ids.items() if id_}}
     if not known:
         raise BadInput(f"--with {change}: the scenario has no faults")

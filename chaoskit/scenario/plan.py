@@ -76,7 +76,11 @@ class Plan:
     def tools_needed(self) -> dict[str, tuple[str, ...]]:
         """The programs that each kind of fault needs on its hosts."""
         kinds = {fault.kind: nemesis(fault.kind) for fault in self.faults}
-        return {kind: each.tools for kind, each in kinds.items() if each.hits == "hosts" and each.on_hosts}
+        return {
+            kind: fault_kind.tools
+            for kind, fault_kind in kinds.items()
+            if fault_kind.hits == "hosts" and fault_kind.on_hosts
+        }
 
     @property
     def release(self) -> str:
@@ -226,8 +230,8 @@ class _Planning:
         self, model: type[Model], content: Mapping[str, Any], prefix: str, also_known: Iterable[str] = ()
     ) -> Model | None:
         """Return the model; without the keys that are wrong, if it can do without them."""
-        found = self._problems.tried(validated, model, content, self._source, prefix, also_known)
-        return found or without_wrong(model, content)
+        parsed = self._problems.tried(validated, model, content, self._source, prefix, also_known)
+        return parsed or without_wrong(model, content)
 
     def _fail(self) -> NoReturn:
         """Check the faults as far as that is possible without knowing whom they may hit, and raise all problems."""
@@ -298,7 +302,9 @@ def _allowed(
     return Allowed(
         targets=targets,
         roles=_roles(scenario.cluster, *cluster),
-        partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
+        partitions=[
+            f"{topic}/{number}" for declared_topic in declared.topics for topic, number in declared_topic.places
+        ],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
         service_powers=_cluster_powers(scenario.cluster, *cluster),

@@ -18,5 +18,5 @@ def named_in(path: Path) -> tuple[HostProvider, Any]:
     Raises:
         BadInput: names the file, the key and the remedy.
     """
-    found = provider(REMOTE, str(path))
-    return found, validated(found.options, read_inventory(path), str(path), "")
+    remote_provider = provider(REMOTE, str(path))
+    return remote_provider, validated(remote_provider.options, read_inventory(path), str(path), "")

@@ -185,12 +185,12 @@ def instants(spec: FaultSpec, seed: int, index: int) -> list[int]:
     assert spec.start is not None
     assert spec.to is not None
     assert spec.every is not None
-    found = []
+    starts_ns = []
     at_ns = spec.start
     while at_ns < spec.to:
-        found.append(at_ns)
+        starts_ns.append(at_ns)
         at_ns += _between(spec.every, source)
-    return [at_ns for at_ns in found if not any(start <= at_ns < end for start, end in spec.quiet)]
+    return [at_ns for at_ns in starts_ns if not any(start <= at_ns < end for start, end in spec.quiet)]
 
 
 def as_list(value: str | list[str]) -> list[str]:

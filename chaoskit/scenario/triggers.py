@@ -60,7 +60,7 @@ class When(BaseModel):
     @model_validator(mode="after")
     def _one_condition(self) -> When:
         given = [self.out_of_sync, self.in_sync, self.leader, self.acked, self.lag, self.log]
-        if sum(each is not None for each in given) != 1:
+        if sum(condition is not None for condition in given) != 1:
             raise ValueError("specify one of out_of_sync, in_sync, leader, acked, lag and log")
         if self.on is not None and self.log is None:
             raise ValueError("on belongs to log")
@@ -174,12 +174,12 @@ def _check_after(
 
 def _waits_for_itself(fault: Triggered, faults: Sequence[Triggered], known: Mapping[str, int]) -> bool:
     seen: list[Triggered] = []
-    each: Triggered = fault
-    while each.after is not None and each.after.fault in known:
-        each = faults[known[each.after.fault]]
-        if each is fault:
+    predecessor: Triggered = fault
+    while predecessor.after is not None and predecessor.after.fault in known:
+        predecessor = faults[known[predecessor.after.fault]]
+        if predecessor is fault:
             return True
-        if each in seen:
+        if predecessor in seen:
             return False
-        seen.append(each)
+        seen.append(predecessor)
     return False

@@ -17,7 +17,7 @@ _EXPOSURE = ("2nd copy, p50 / p99 ms", "cut of all: median / most")
 _NONE = "-"
 
 
-def header(sweep: Sweep, found: Mapping[str, Results]) -> list[str]:
+def header(sweep: Sweep, by_cell: Mapping[str, Results]) -> list[str]:
     """Return the column titles of the table: the other axes, cost without a fault, exposure if disks were recorded,
     then each fault."""
     axes = [axis for axis in sweep.axes if axis != sweep.across]
@@ -25,32 +25,32 @@ def header(sweep: Sweep, found: Mapping[str, Results]) -> list[str]:
         *axes,
         "acks/s",
         *(f"{name} ms" for name in _POINTS.values()),
-        *(_EXPOSURE if _recorded(found) else ()),
+        *(_EXPOSURE if _recorded(by_cell) else ()),
         *(f"lost: {fault}" for fault in _faults(sweep)),
     ]
 
 
-def rows(sweep: Sweep, found: Mapping[str, Results]) -> Iterator[list[str]]:
+def rows(sweep: Sweep, by_cell: Mapping[str, Results]) -> Iterator[list[str]]:
     """Yield the table's rows, one for each combination of the other axes."""
     place = sweep.axes.index(sweep.across)
     first = sweep.cells[0].variants[place]
-    recorded, faults = _recorded(found), _faults(sweep)
+    recorded, faults = _recorded(by_cell), _faults(sweep)
     settings: dict[tuple[str, ...], dict[str, Sequence[Mapping[str, Any]]]] = {}
     for cell in sweep.cells:
         rest = (*cell.variants[:place], *cell.variants[place + 1 :])
-        verdicts = [verdict for _, verdict in sorted(found[cell.name].verdicts.items())]
+        verdicts = [verdict for _, verdict in sorted(by_cell[cell.name].verdicts.items())]
         settings.setdefault(rest, {})[cell.variants[place]] = verdicts
     for names, runs in settings.items():
-        calm = [verdict for name, each in runs.items() if name not in faults for verdict in each]
+        calm = [verdict for name, own in runs.items() if name not in faults for verdict in own]
         exposed = _exposure(calm) if recorded else []
         lost = [_lost(runs.get(fault, [])) for fault in faults]
         yield [*names, *_cost(runs.get(first, [])), *exposed, *lost]
 
 
-def markdown(sweep: Sweep, found: Mapping[str, Results]) -> str:
+def markdown(sweep: Sweep, by_cell: Mapping[str, Results]) -> str:
     """Return the table in Markdown, with a legend."""
-    titles = header(sweep, found)
-    lines = [titles, ["---"] * len(titles), *rows(sweep, found)]
+    titles = header(sweep, by_cell)
+    lines = [titles, ["---"] * len(titles), *rows(sweep, by_cell)]
     return "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
 
 
@@ -68,8 +68,10 @@ def _faults(sweep: Sweep) -> list[str]:
     return list(dict.fromkeys(cell.variants[place] for cell in sweep.cells if cell.plan.scenario.faults))
 
 
-def _recorded(found: Mapping[str, Results]) -> bool:
-    return any("loss_window" in _exposure_of(verdict) for each in found.values() for verdict in each.verdicts.values())
+def _recorded(by_cell: Mapping[str, Results]) -> bool:
+    return any(
+        "loss_window" in _exposure_of(verdict) for results in by_cell.values() for verdict in results.verdicts.values()
+    )
 
 
 def _exposure_of(verdict: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -79,11 +81,11 @@ def _exposure_of(verdict: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _exposure(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the lag to the second copy, and the loss window of a cut of all, of the runs whose disks were recorded."""
-    told = [each for verdict in verdicts if (each := _exposure_of(verdict)).get("acked")]
-    if not told:
+    exposures = [exposure for verdict in verdicts if (exposure := _exposure_of(verdict)).get("acked")]
+    if not exposures:
         return [_NONE] * len(_EXPOSURE)
-    lags = [[each["lag_ms"].get("2", {}).get(name) for each in told] for name in ("p50", "p99")]
-    windows = [[each["loss_window"]["all"][name] for each in told] for name in ("median", "max")]
+    lags = [[exposure["lag_ms"].get("2", {}).get(name) for exposure in exposures] for name in ("p50", "p99")]
+    windows = [[exposure["loss_window"]["all"][name] for exposure in exposures] for name in ("median", "max")]
     return [
         " / ".join("never" if None in values else f"{median(values):,.1f}" for values in lags),
         " / ".join(number(round(median(values))) for values in windows),
@@ -93,8 +95,8 @@ def _exposure(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
 def _cost(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     if not verdicts:
         return [_NONE] * (1 + len(_POINTS))
-    told = [verdict["latency"].get("send", {}) for verdict in verdicts]
-    values = [[point[key] for point in told if point.get(key) is not None] for key in _POINTS]
+    points = [verdict["latency"].get("send", {}) for verdict in verdicts]
+    values = [[point[key] for point in points if point.get(key) is not None] for key in _POINTS]
     rate = mean(verdict["rates"]["acks_per_s"] for verdict in verdicts)
     return [number(round(rate)), *(f"{median(value):,.1f}" if value else _NONE for value in values)]
 
@@ -110,4 +112,4 @@ def _lost(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _lost_in(verdict: Mapping[str, Any]) -> int:
-    return lost_messages({name: StoredAnomaly.of(told) for name, told in verdict["anomalies"].items()})
+    return lost_messages({name: StoredAnomaly.of(anomaly) for name, anomaly in verdict["anomalies"].items()})

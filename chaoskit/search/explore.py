@@ -150,7 +150,7 @@ def explore(folder: Path, store_folder: Path, watcher: Watcher, wishes: CrashWis
     """
     recorded = Recorded.open(folder)
     state_folder().mkdir(parents=True, exist_ok=True)
-    found: list[CrashPoint] = []
+    crash_points: list[CrashPoint] = []
     with Site(store_folder, shared=False) as site:
         for number, (instant, cuts) in enumerate(points(recorded, wishes), 1):
             with tempfile.TemporaryDirectory(dir=state_folder()) as scratch:
@@ -166,11 +166,11 @@ def explore(folder: Path, store_folder: Path, watcher: Watcher, wishes: CrashWis
                     for host, cut in cuts.items()
                 }
                 point = _try(recorded, instant, cuts, kept, images, lambda plan: site.run(plan, watcher))
-            found.append(point)
+            crash_points.append(point)
             watcher.on(PointTried(number, wishes.count, point))
-            store.write_json(folder / RESULT, [asdict(each) for each in found])
+            store.write_json(folder / RESULT, [asdict(point) for point in crash_points])
             owner.give([folder / RESULT])
-    return found
+    return crash_points
 
 
 def points(recorded: Recorded, wishes: CrashWishes) -> Iterator[tuple[Instant, dict[str, HostCut]]]:
@@ -183,10 +183,10 @@ def points(recorded: Recorded, wishes: CrashWishes) -> Iterator[tuple[Instant, d
             return
         whole = source.choice(list(recorded.hosts)) if wishes.whole else None
         cuts = {}
-        for host, each in recorded.hosts.items():
+        for host, disk in recorded.hosts.items():
             at_ns = instant.at_ns + source.randint(0, wishes.apart_ns)
             mode = CutMode.WHOLE.value if host == whole else wishes.on_cut
-            cuts[host] = HostCut(at_ns, each.operation_at(at_ns), mode)
+            cuts[host] = HostCut(at_ns, disk.operation_at(at_ns), mode)
         state = tuple(
             recorded.provider.crash_state(
                 recorded.hosts[host].recording, cut.operation, cut.on_cut, wishes.seed + cut.operation

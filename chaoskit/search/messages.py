@@ -123,9 +123,9 @@ def harm() -> list[str]:
 def _exploring() -> tuple[str, Exploring]:
     """Return the nemesis that can do it, with the name of its kind."""
     for kind in plugins.names("nemesis"):
-        found = installed.nemesis(kind)
-        if isinstance(found, Exploring):
-            return kind, found
+        nemesis = installed.nemesis(kind)
+        if isinstance(nemesis, Exploring):
+            return kind, nemesis
     raise BadInput("no fault that is installed acts on single messages; install the package that has it")
 
 
@@ -196,17 +196,17 @@ def _try(plan: Plan, aim: Aim, usual: Set[str], site: Site, watcher: Watcher) ->
     except RunFailed as error:
         why = " ".join(str(error).split())
         return WirePoint(aim, UNKNOWN, False, {}, 0, None, why, "")
-    told = verdict.as_json()
-    anomalies = {name: each for name, each in told["anomalies"].items() if name not in usual}
-    done = bool(told["faults"][0]["effective"])
-    reasons = "; ".join(told["reasons"]) if told["verdict"] != VALID else ""
+    content = verdict.as_json()
+    anomalies = {name: anomaly for name, anomaly in content["anomalies"].items() if name not in usual}
+    done = bool(content["faults"][0]["effective"])
+    reasons = "; ".join(content["reasons"]) if content["verdict"] != VALID else ""
     return WirePoint(
         aim=aim,
-        verdict=told["verdict"],
+        verdict=content["verdict"],
         done=done,
-        counts={name: each["count"] for name, each in anomalies.items()},
-        open=told["counts"]["indeterminate"],
-        unavailable_ms=told["availability"].get("longest_unavailable_ms"),
+        counts={name: anomaly["count"] for name, anomaly in anomalies.items()},
+        open=content["counts"]["indeterminate"],
+        unavailable_ms=content["availability"].get("longest_unavailable_ms"),
         why=reasons or "; ".join(dict.fromkeys(anomaly["why"] for anomaly in anomalies.values() if anomaly["why"])),
-        run=told["run"],
+        run=content["run"],
     )

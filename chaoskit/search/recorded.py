@@ -111,10 +111,10 @@ class Recorded:
     def acked_before(self, time_ns: int) -> dict[Place, pa.Array]:
         """Return, for each partition, the values of the messages of the load that were acknowledged before a given
         time, and that the system must still have then."""
-        found = acknowledged(self.history, self.plan.declared.topics)
+        by_place = acknowledged(self.history, self.plan.declared.topics)
         return {
-            place: pa.array(each.values[(each.acked_ns < time_ns) & (each.gone_ns >= time_ns)])
-            for place, each in found.items()
+            place: pa.array(messages.values[(messages.acked_ns < time_ns) & (messages.gone_ns >= time_ns)])
+            for place, messages in by_place.items()
         }
 
     def missing_at(self, cuts_ns: Sequence[int], whole: Sequence[bool]) -> int | None:
@@ -156,5 +156,5 @@ class Recorded:
         """Return by host and message whether its disk has it after its cut."""
         stored = [number for number, host in enumerate(self.hosts) if host in copies.hosts]
         at_ns, spared = np.array(cuts_ns)[stored, None], np.array(whole)[stored, None]
-        there: npt.NDArray[np.bool_] = np.where(spared, copies.written_ns, copies.stable_ns) <= at_ns
-        return there
+        kept: npt.NDArray[np.bool_] = np.where(spared, copies.written_ns, copies.stable_ns) <= at_ns
+        return kept

@@ -207,7 +207,7 @@ def candidate(content: Mapping[str, Any], faults: Sequence[Happened]) -> dict[st
     entries = []
     shift = None
     until = 0
-    for fault in sorted(faults, key=lambda each: each.start_ns):
+    for fault in sorted(faults, key=lambda fault: fault.start_ns):
         if shift is None:
             shift = LEAD_NS - fault.start_ns
         elif fault.start_ns + shift > until + GAP_NS:
@@ -241,7 +241,7 @@ def minimal(faults: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T
     while len(left) >= 2:
         size = math.ceil(len(left) / parts)
         chunks = [left[start : start + size] for start in range(0, len(left), size)]
-        others = [[each for each in left if each not in chunk] for chunk in chunks]
+        others = [[element for element in left if element not in chunk] for chunk in chunks]
         reduced = next((some for some in [*chunks, *others] if len(some) < len(left) and fails(some)), None)
         if reduced is not None:
             parts = 2 if reduced in chunks else max(parts - 1, 2)
@@ -279,4 +279,6 @@ def _first_failing(happened: Sequence[Happened], failure: Failure, lab: _Laborat
 
 
 def _disallowed(verdict: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, found in verdict["anomalies"].items() if found["count"] and not found["allowed"])
+    return frozenset(
+        name for name, anomaly in verdict["anomalies"].items() if anomaly["count"] and not anomaly["allowed"]
+    )

@@ -36,9 +36,9 @@ def check_axes(sweep: Sweep) -> None:
         BadInput: it has another number of axes.
     """
     if len(sweep.axes) != _AXES:
-        told = ", ".join(sweep.axes)
+        axes = ", ".join(sweep.axes)
         raise BadInput(
-            f"{sweep.name}: axes: {told}: a bench has two: what is compared, and the loads; use sweep instead"
+            f"{sweep.name}: axes: {axes}: a bench has two: what is compared, and the loads; use sweep instead"
         )
 
 
@@ -48,23 +48,23 @@ def smallest(sweep: Sweep) -> int | None:
 
 
 def side_by_side(
-    sweep: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], received: ReceivedUntil
+    sweep: Sweep, by_cell: Mapping[str, Results], floor: Sequence[Floor], received: ReceivedUntil
 ) -> SideBySide:
     """Return what the runs so far tell.
 
     Args:
         sweep: the sweep.
-        found: the results of its cells, by name.
+        by_cell: the results of its cells, by name.
         floor: what the hosts do without a system.
         received: returns how many messages the subscribers of a run, by its name, had received by then, ns since its
             start.
     """
-    trips = [RoundTrip(each.kind, "", each.payload, each.p50_us, each.p99_us) for each in floor]
+    trips = [RoundTrip(baseline.kind, "", baseline.payload, baseline.p50_us, baseline.p99_us) for baseline in floor]
     rates: list[Throughput] = []
     fates: list[SystemFate] = []
     lacking: list[str] = []
     for cell in sweep.cells:
-        results = found[cell.name]
+        results = by_cell[cell.name]
         if not (verdicts := list(results.verdicts.values())):
             lacking.append(f"{cell.name}: {f'{len(results.broken)} failed' if results.broken else 'not run'}")
             continue
@@ -106,16 +106,16 @@ def _names(cell: Cell) -> tuple[str, str]:
 def _round_trip(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> RoundTrip:
     payload, (name, load) = _options(cell).message_size, _names(cell)
     took = [verdict["latency"].get("send_from_actual", {}) for verdict in verdicts]
-    p50, p99 = (_half_us([each.get(f"{point}_ms") for each in took]) for point in ("p50", "p99"))
+    p50, p99 = (_half_us([latency.get(f"{point}_ms") for latency in took]) for point in ("p50", "p99"))
     published = sweep.published.get(name) if payload == smallest(sweep) else None
     # Each publisher's first message warms it up, before anybody is there to answer.
     unanswered = sum(max(0, verdict["counts"]["indeterminate"] - _options(cell).producers) for verdict in verdicts)
-    told = None if published is None else published / 1e3
-    return RoundTrip(name, load, payload, p50, p99, told, unanswered, _verdicts(cell, verdicts))
+    published_us = None if published is None else published / 1e3
+    return RoundTrip(name, load, payload, p50, p99, published_us, unanswered, _verdicts(cell, verdicts))
 
 
 def _half_us(round_trips_ms: Sequence[float | None]) -> float | None:
-    known = [each for each in round_trips_ms if each is not None]
+    known = [round_trip_ms for round_trip_ms in round_trips_ms if round_trip_ms is not None]
     return median(known) * _US_PER_MS / 2 if known else None
 
 
@@ -125,19 +125,21 @@ def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]],
     ends = ((verdict["run"], round(verdict["load_start_s"] * SECOND) + load_ns) for verdict in verdicts)
     count = median(received(run, end_ns) for run, end_ns in ends)
     per_s, sent = count * SECOND / load_ns, sum(verdict["counts"]["sent"] for verdict in verdicts)
-    counted = _found(sweep, verdicts)
+    counted = _anomaly_counts(sweep, verdicts)
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 
 
 def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> SystemFate:
     acked, received = (sum(verdict["counts"][count] for verdict in verdicts) for count in ("acked", "received"))
-    told = (found["why"] for verdict in verdicts for name, found in verdict["anomalies"].items() if name in sweep.count)
+    whys = (
+        anomaly["why"] for verdict in verdicts for name, anomaly in verdict["anomalies"].items() if name in sweep.count
+    )
     reasons = (reason for verdict in verdicts for reason in verdict["reasons"])
-    why = tuple(dict.fromkeys(words for words in (*told, *reasons) if words))
-    return SystemFate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)
+    why = tuple(dict.fromkeys(words for words in (*whys, *reasons) if words))
+    return SystemFate(*_names(cell), acked, received, _anomaly_counts(sweep, verdicts), _verdicts(cell, verdicts), why)
 
 
-def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _anomaly_counts(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     seen: Counter[str] = Counter()
     for verdict in verdicts:
         seen.update({name: verdict["anomalies"][name]["count"] for name in sweep.count if name in verdict["anomalies"]})
@@ -146,5 +148,5 @@ def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int
 
 def _verdicts(cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> str:
     seen = Counter(str(verdict["verdict"]) for verdict in verdicts)
-    told = ", ".join(name if count == 1 else f"{count} {name}" for name, count in seen.items())
-    return told if len(verdicts) == len(cell.plans) else f"{told}; {len(verdicts)} of {len(cell.plans)} runs"
+    words = ", ".join(name if count == 1 else f"{count} {name}" for name, count in seen.items())
+    return words if len(verdicts) == len(cell.plans) else f"{words}; {len(verdicts)} of {len(cell.plans)} runs"

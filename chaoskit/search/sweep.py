@@ -158,7 +158,7 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     if not spec.axes:
         raise BadInput(f"{path}: axes: missing; specify axes or scenarios")
     known = installed.anomalies()
-    count = sorted(name for name, each in known.items() if each.tabled) if spec.count is None else spec.count
+    count = sorted(name for name, anomaly in known.items() if anomaly.tabled) if spec.count is None else spec.count
     if strange := [name for name in count if name not in known]:
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
     if spec.cost_across and spec.cost_across not in spec.axes:
@@ -189,15 +189,15 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
     Raises:
         BadInput: this machine cannot run a cell.
     """
-    found = {cell.name: _stored(cell, store_folder) for cell in sweep.cells}
-    yield found
-    todo = [each for seed in _seeds(sweep) for each in _in_order(sweep, seed, found)]
+    by_cell = {cell.name: _stored(cell, store_folder) for cell in sweep.cells}
+    yield by_cell
+    todo = [run for seed in _seeds(sweep) for run in _in_order(sweep, seed, by_cell)]
     for cell in {id(cell): cell for cell, _ in todo}.values():
         _check(cell.plan)
     again: list[tuple[Cell, int]] = []
     with Site(store_folder) as site:
         for number, (cell, seed) in enumerate(chain(todo, again), 1):
-            results, total = found[cell.name], len(todo) + len(again)
+            results, total = by_cell[cell.name], len(todo) + len(again)
             try:
                 _, verdict = site.run(cell.plans[seed], watcher)
             except RunInterrupted:
@@ -212,20 +212,20 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
                     return
                 results.verdicts[seed] = verdict.as_json()
                 results.broken.pop(seed, None)
-                seen = {name: each.count for name, each in verdict.anomalies.items() if each.count}
+                seen = {name: anomaly.count for name, anomaly in verdict.anomalies.items() if anomaly.count}
                 watcher.on(RunEnded(number, total, cell.name, seed, verdict.verdict, verdict.headline, seen))
-            yield found
+            yield by_cell
 
 
 def _seeds(sweep: Sweep) -> list[int]:
     return sorted({seed for cell in sweep.cells for seed in cell.plans})
 
 
-def _in_order(sweep: Sweep, seed: int, found: Mapping[str, Results]) -> list[tuple[Cell, int]]:
+def _in_order(sweep: Sweep, seed: int, by_cell: Mapping[str, Results]) -> list[tuple[Cell, int]]:
     """Return the missing runs of one seed; runs with the same ground are consecutive."""
     grounds: list[tuple[Requirements, list[Cell]]] = []
     for cell in sweep.cells:
-        if seed not in cell.plans or seed in found[cell.name].verdicts:
+        if seed not in cell.plans or seed in by_cell[cell.name].verdicts:
             continue
         ground = Requirements.of(cell.plans[seed])
         for known, cells in grounds:
@@ -239,7 +239,7 @@ def _in_order(sweep: Sweep, seed: int, found: Mapping[str, Results]) -> list[tup
 
 def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
     """Return the content of the scenarios by name, without the keys that the sweep sets."""
-    written = [each.content for name in spec.scenarios for each in find(name, folder)]
+    written = [scenario.content for name in spec.scenarios for scenario in find(name, folder)]
     return {content["name"]: {key: content[key] for key in content if key not in _OURS} for content in written}
 
 
@@ -262,7 +262,7 @@ def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tupl
     return [
         cell
         for cell, name in zip(cells, names, strict=True)
-        if not only or any(fnmatchcase(name, each) for each in only)
+        if not only or any(fnmatchcase(name, pattern) for pattern in only)
     ]
 
 

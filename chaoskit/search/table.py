@@ -30,17 +30,21 @@ def upper_bound(seen: int, runs: int) -> float:
     return 1.0 if seen == runs else float(betaincinv(seen + 1, runs - seen, CONFIDENCE))
 
 
-def document(sweep: Sweep, found: Mapping[str, Results]) -> dict[str, Any]:
+def document(sweep: Sweep, by_cell: Mapping[str, Results]) -> dict[str, Any]:
     """Return the table as JSON values, one row per cell."""
-    return {"sweep": sweep.name, "confidence": CONFIDENCE, "cells": [_row(sweep, cell, found) for cell in sweep.cells]}
+    return {
+        "sweep": sweep.name,
+        "confidence": CONFIDENCE,
+        "cells": [_row(sweep, cell, by_cell) for cell in sweep.cells],
+    }
 
 
-def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
+def worst(sweep: Sweep, by_cell: Mapping[str, Results]) -> str:
     """Return the worst verdict of all runs; a run that is missing or failed counts as unknown."""
-    verdicts = {verdict["verdict"] for results in found.values() for verdict in results.verdicts.values()}
+    verdicts = {verdict["verdict"] for results in by_cell.values() for verdict in results.verdicts.values()}
     if INVALID in verdicts:
         return INVALID
-    complete = all(len(found[cell.name].verdicts) == len(cell.plans) for cell in sweep.cells)
+    complete = all(len(by_cell[cell.name].verdicts) == len(cell.plans) for cell in sweep.cells)
     return VALID if complete and verdicts <= {VALID} else UNKNOWN
 
 
@@ -83,8 +87,8 @@ LEGEND = (
 )
 
 
-def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, Any]:
-    results = found[cell.name]
+def _row(sweep: Sweep, cell: Cell, by_cell: Mapping[str, Results]) -> dict[str, Any]:
+    results = by_cell[cell.name]
     verdicts = list(results.verdicts.values())
     names = [verdict["verdict"] for verdict in verdicts]
     rates = [verdict["rates"]["acks_per_s"] for verdict in verdicts]
@@ -114,8 +118,8 @@ def _median(verdicts: Sequence[Mapping[str, Any]], phase: str, percentile: str) 
     """Return the median over the runs of a latency in a part of the load; None if no run has one."""
     sends = [verdict["latency"].get(phase, {}).get("send", {}) for verdict in verdicts]
     points = [send.get("all_due") or send for send in sends]
-    told = [point[percentile] for point in points if point.get(percentile) is not None]
-    return median(told) if told else None
+    values = [point[percentile] for point in points if point.get(percentile) is not None]
+    return median(values) if values else None
 
 
 def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

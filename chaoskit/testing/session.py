@@ -39,19 +39,19 @@ class Settings:
 class Anomalies(Mapping[str, Found]):
     """The anomalies of a run by name. An anomaly that was not found has count 0; an unknown name is a KeyError."""
 
-    def __init__(self, found: Mapping[str, Found]) -> None:
-        self._found = found
+    def __init__(self, anomalies: Mapping[str, Found]) -> None:
+        self._anomalies = anomalies
 
     def __getitem__(self, name: str) -> Found:
         if name not in installed.anomalies():
             raise KeyError(f"unknown anomaly {name!r}; {nearest(name, installed.anomalies())}")
-        return self._found.get(name, _NOT_FOUND)
+        return self._anomalies.get(name, _NOT_FOUND)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._anomalies)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._anomalies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Run:
         """
         __tracebackhide__ = True
         if self.verdict.verdict != VALID:
-            told = f"{self.verdict.headline}; the run is {self.verdict.verdict}: {self.verdict.reasons[0]}"
-            raise AssertionError(f"{one_line(told)}\n{self.summary}")
+            message = f"{self.verdict.headline}; the run is {self.verdict.verdict}: {self.verdict.reasons[0]}"
+            raise AssertionError(f"{one_line(message)}\n{self.summary}")
 
 
 @dataclass(frozen=True, slots=True)

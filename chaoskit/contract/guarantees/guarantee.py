@@ -141,7 +141,7 @@ class Declared:
 
     def get(self, trait: type[Trait]) -> Trait | None:
         """Return the workload's trait of this type, or None."""
-        return next((each for each in self.traits if isinstance(each, trait)), None)
+        return next((candidate for candidate in self.traits if isinstance(candidate, trait)), None)
 
 
 @dataclass(frozen=True, slots=True)

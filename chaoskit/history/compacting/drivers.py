@@ -79,8 +79,8 @@ def parse_drivers(content: bytes) -> list[DriverTold]:
     Raises:
         ValueError: it is something else.
     """
-    told: list[DriverTold] = shaped(json.loads(content), list[DriverTold])
-    return told
+    drivers: list[DriverTold] = shaped(json.loads(content), list[DriverTold])
+    return drivers
 
 
 def apart_ns(drivers: Sequence[DriverTold]) -> int:
@@ -102,10 +102,10 @@ class DriverLog:
         """Record, before it is started, where a client runs."""
         self._append({"client": client, "driver": driver})
 
-    def compared(self, driver: str, found: Comparison) -> None:
+    def compared(self, driver: str, comparison: Comparison) -> None:
         """Record a comparison."""
-        times = {"at_ns": found.at_ns, "ahead_ns": found.ahead_ns, "error_ns": found.error_ns}
-        self._append({"driver": driver, **times, "wall_ahead_ns": found.wall_ahead_ns})
+        times = {"at_ns": comparison.at_ns, "ahead_ns": comparison.ahead_ns, "error_ns": comparison.error_ns}
+        self._append({"driver": driver, **times, "wall_ahead_ns": comparison.wall_ahead_ns})
 
     def gathered(self, driver: str) -> None:
         """Record that all logs of a driver are here."""
@@ -180,27 +180,27 @@ class DriverClocks:
     @cached_property
     def _clocks(self) -> dict[str, _Clock]:
         used = set(self.driver.values())
-        return {name: _Clock(found) for name, found in self.comparisons.items() if name in used}
+        return {name: _Clock(comparisons) for name, comparisons in self.comparisons.items() if name in used}
 
     def _aligned(self, client: str, records: Records) -> Records:
-        found = records.copy()
-        kind = found["kind"]
+        aligned = records.copy()
+        kind = aligned["kind"]
         clock = self._clocks.get(self.driver.get(client, ""))
         if clock is not None:
             sends = kind == SEND
-            clock.align(found, "intended_ns", sends)
-            clock.align(found, "start_ns", sends | (kind == INVOKE))
-            clock.align(found, "end_ns", (kind == COMPLETE) | (kind == RECEIVED))
-        received = (kind == RECEIVED) & (found["code"] == OK)
-        producer = found["value"] >> PRODUCER_SHIFT
+            clock.align(aligned, "intended_ns", sends)
+            clock.align(aligned, "start_ns", sends | (kind == INVOKE))
+            clock.align(aligned, "end_ns", (kind == COMPLETE) | (kind == RECEIVED))
+        received = (kind == RECEIVED) & (aligned["code"] == OK)
+        producer = aligned["value"] >> PRODUCER_SHIFT
         for name, driver in self.driver.items():
             role, _, number = name.partition("-")
             sender = self._clocks.get(driver)
             if sender is not None and role == "producer" and number.isdecimal():
                 theirs = received & (producer == int(number))
-                sender.align(found, "intended_ns", theirs)
-                sender.align(found, "start_ns", theirs)
-        return found
+                sender.align(aligned, "intended_ns", theirs)
+                sender.align(aligned, "start_ns", theirs)
+        return aligned
 
 
 class _Clock:
@@ -209,10 +209,10 @@ class _Clock:
     def __init__(self, comparisons: Sequence[Comparison]) -> None:
         best_ns = min(comparison.error_ns for comparison in comparisons)
         good = [comparison for comparison in comparisons if comparison.error_ns <= _WORSE * best_ns]
-        at_ns = np.array([each.at_ns for each in good], np.int64)
-        ahead_ns = np.array([each.ahead_ns for each in good], np.int64)
+        at_ns = np.array([comparison.at_ns for comparison in good], np.int64)
+        ahead_ns = np.array([comparison.ahead_ns for comparison in good], np.int64)
         self.ahead_ns, self.wall_ahead_ns = good[0].ahead_ns, good[0].wall_ahead_ns
-        self.error_ns = max(each.error_ns for each in good) + int(_DRIFT * np.diff(at_ns).max(initial=0))
+        self.error_ns = max(comparison.error_ns for comparison in good) + int(_DRIFT * np.diff(at_ns).max(initial=0))
         self._theirs = at_ns + ahead_ns
         self._drifted = (ahead_ns - self.ahead_ns).astype(np.float64)
 

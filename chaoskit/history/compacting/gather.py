@@ -61,7 +61,7 @@ class _Gathered(ABC):
             yield self._table(records, topic, partition)
 
     def _find(self) -> dict[tuple[str, int], Rows]:
-        found: defaultdict[tuple[str, int], Rows] = defaultdict(list)
+        rows_by_place: defaultdict[tuple[str, int], Rows] = defaultdict(list)
         for segment, (client, records) in enumerate(self._segments):
             rows = np.flatnonzero(np.isin(records["kind"], self.kinds))
             owned = self._ops(segment, rows) >= 0
@@ -74,8 +74,8 @@ class _Gathered(ABC):
             cuts = np.flatnonzero(np.diff(codes[order])) + 1
             for piece in np.split(rows[order].astype(np.uint32), cuts) if len(rows) else ():
                 topic = self._names.texts[ids[records["name"][piece[0]]]]
-                found[topic, int(records["partition"][piece[0]])].append((segment, piece))
-        return dict(sorted(found.items()))
+                rows_by_place[topic, int(records["partition"][piece[0]])].append((segment, piece))
+        return dict(sorted(rows_by_place.items()))
 
     def _ops(self, segment: int, rows: npt.NDArray[np.integer]) -> Ints:
         """Return the global operation of each record of one segment; -1 if the operation was torn."""

@@ -39,8 +39,8 @@ class Names:
         used = max((_highest(records) for records in log.segments), default=0)
         names = [*log.names, *[None] * (used - len(log.names))]
         # A lost name is represented by its client and id, so that no two names are merged.
-        told = (f"?{log.client}:{index}" if name is None else name for index, name in enumerate(names, 1))
-        return np.array([0, *map(self._add, told)], dtype=np.int64)
+        full_names = (f"?{log.client}:{index}" if name is None else name for index, name in enumerate(names, 1))
+        return np.array([0, *map(self._add, full_names)], dtype=np.int64)
 
     def _add(self, text: str) -> int:
         return self._ids.setdefault(text, len(self._ids))

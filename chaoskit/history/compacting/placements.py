@@ -136,7 +136,7 @@ class Placements:
         at: dict[Place, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
         for row in rows.to_pylist():
             at[row["topic"], row["partition"]][row["at_ns"]].append(row)
-        self._standings = {place: _standings(told) for place, told in at.items()}
+        self._standings = {place: _standings(rows_by_time) for place, rows_by_time in at.items()}
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -162,7 +162,7 @@ class Placements:
         rows = []
         for place, known in self._standings.items():
             led = self._led(place) or known[:1]
-            hosts = sorted(frozenset().union(*(each.holders for each in known)) | {led[0].leader} - {""})
+            hosts = sorted(frozenset().union(*(standing.holders for standing in known)) | {led[0].leader} - {""})
             roles = [(led[0].leader, LEADER)] * bool(led[0].leader) + [(host, REPLICA) for host in hosts]
             if led[0].in_sync is not None:
                 roles += [(host, IN_SYNC) for host in hosts]
@@ -193,16 +193,18 @@ class Placements:
         known = self.standings(place)
         if not known:
             return None
-        before = [each for each in known if each.at_ns <= start_ns][-1:]
-        during = [each for each in known if each.at_ns > start_ns and (end_ns is None or each.at_ns <= end_ns)]
+        before = [standing for standing in known if standing.at_ns <= start_ns][-1:]
+        during = [
+            standing for standing in known if standing.at_ns > start_ns and (end_ns is None or standing.at_ns <= end_ns)
+        ]
         chosen = before + during or known[:1]
-        return frozenset().union(*(each.holders | {each.leader} - {""} for each in chosen))
+        return frozenset().union(*(standing.holders | {standing.leader} - {""} for standing in chosen))
 
 
-def _standings(told: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[Standing]:
+def _standings(rows_by_time: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[Standing]:
     """Return where a partition was stored, given its rows by time."""
-    tells_in_sync = any(row["role"] == IN_SYNC for rows in told.values() for row in rows)
-    return [_standing(at_ns, rows, tells_in_sync) for at_ns, rows in told.items()]
+    tells_in_sync = any(row["role"] == IN_SYNC for rows in rows_by_time.values() for row in rows)
+    return [_standing(at_ns, rows, tells_in_sync) for at_ns, rows in rows_by_time.items()]
 
 
 def _standing(at_ns: int, rows: Sequence[Mapping[str, Any]], tells_in_sync: bool) -> Standing:

@@ -39,7 +39,7 @@ def blocks(places: Ints, route: Ints, times: tuple[Ints, Ints], position: Ints, 
     if not places.size:
         return none()
     order = np.argsort(places, kind="stable")
-    places, position, (sent_ns, done_ns) = places[order], position[order], (each[order] for each in times)
+    places, position, (sent_ns, done_ns) = places[order], position[order], (times_ns[order] for times_ns in times)
     keys = (route[order], (sent_ns - since_ns) // MOMENT_NS, (done_ns - since_ns) // MOMENT_NS)
     starts = np.flatnonzero(np.logical_or.reduce([np.diff(key, prepend=key[0] - 1) != 0 for key in keys]))
 
@@ -51,14 +51,14 @@ def blocks(places: Ints, route: Ints, times: tuple[Ints, Ints], position: Ints, 
     return np.stack([*columns, np.full(starts.size, int(acked))], 1).astype(np.int64)
 
 
-def disjoint(found: Ints) -> Ints:
+def disjoint(block_rows: Ints) -> Ints:
     """Return blocks of one kind in order of place; those that overlap are one."""
-    found = found[np.argsort(found[:, LOW], kind="stable")]
-    if not len(found):
-        return found
-    reach = np.maximum.accumulate(found[:, HIGH])
-    starts = np.flatnonzero(np.append(True, found[1:, LOW] > reach[:-1]))
-    least, most = (reduce.reduceat(found, starts, axis=0) for reduce in (np.minimum, np.maximum))
+    block_rows = block_rows[np.argsort(block_rows[:, LOW], kind="stable")]
+    if not len(block_rows):
+        return block_rows
+    reach = np.maximum.accumulate(block_rows[:, HIGH])
+    starts = np.flatnonzero(np.append(True, block_rows[1:, LOW] > reach[:-1]))
+    least, most = (reduce.reduceat(block_rows, starts, axis=0) for reduce in (np.minimum, np.maximum))
     whole: npt.NDArray[np.int64] = np.where(
         np.isin(np.arange(WIDTH), (LOW, SENT_FIRST, DONE_FIRST, LOWEST)), least, most
     )
@@ -66,8 +66,12 @@ def disjoint(found: Ints) -> Ints:
     return whole
 
 
-def of_places(found: Ints, places: Ints) -> Ints:
+def of_places(block_rows: Ints, places: Ints) -> Ints:
     """Return the row of the block of each place among disjoint blocks; -1 if there is none."""
-    at = np.searchsorted(found[:, LOW], places, side="right") - 1
-    inside = (at >= 0) & (places <= found[np.maximum(at, 0), HIGH]) if len(found) else np.zeros(places.size, np.bool_)
+    at = np.searchsorted(block_rows[:, LOW], places, side="right") - 1
+    inside = (
+        (at >= 0) & (places <= block_rows[np.maximum(at, 0), HIGH])
+        if len(block_rows)
+        else np.zeros(places.size, np.bool_)
+    )
     return np.where(inside, at, -1)

@@ -44,7 +44,7 @@ def committed(known: Ints, records: Records, session: Ints) -> tuple[Ints, int]:
         back += position < before[3]
         if position > before[3]:
             before[2:] = end_ns, position
-    rows = [[*place, *told] for place, told in by_second.items()]
+    rows = [[*place, *values] for place, values in by_second.items()]
     return np.array(rows, np.int64).reshape(-1, WIDTH), back
 
 

@@ -107,9 +107,9 @@ class Digest:
     def saved(self) -> bytes:
         """Return it as the content of a file."""
         sets = {f"{name}_{side}": getattr(getattr(self, name), side) for name in _SETS for side in ("starts", "ends")}
-        told = json.dumps({name: getattr(self, name) for name in _TOLD})
+        fields = json.dumps({name: getattr(self, name) for name in _TOLD})
         content = io.BytesIO()
-        np.savez(content, told=np.array(told), **sets, **{name: getattr(self, name) for name in _TABLES})
+        np.savez(content, told=np.array(fields), **sets, **{name: getattr(self, name) for name in _TABLES})
         return content.getvalue()
 
     @classmethod
@@ -149,7 +149,7 @@ def digest(into: Digest, records: Records, routes: Routes, load_start_ns: int, *
     """
     kind = records["kind"]
     into.audits = np.concatenate([into.audits, records[kind == AUDIT]])
-    rows, found = _sends(into, records, routes, load_start_ns, counted=not audits)
+    rows, counts = _sends(into, records, routes, load_start_ns, counted=not audits)
     received = records[kind == RECEIVED]
     session = _sessions(into, records)
     into.commits, back = commits.committed(into.commits, records, session)
@@ -157,7 +157,7 @@ def digest(into: Digest, records: Records, routes: Routes, load_start_ns: int, *
     session = session[kind == RECEIVED]
     if received.size:
         rows += _received(into, received, session, routes, load_start_ns, audits=audits)
-    return Portion(np.concatenate([_no(np.int64, 4), *rows]), found)
+    return Portion(np.concatenate([_no(np.int64, 4), *rows]), counts)
 
 
 def _sends(
@@ -186,7 +186,7 @@ def _sends(
     into.acked.add(places[ok])
     into.failed.add(places[code == FAIL])
     times = sends["start_ns"][at], end_ns
-    found = np.concatenate(
+    counts = np.concatenate(
         [
             blocks.blocks(
                 places[own], route[own], (times[0][own], times[1][own]), position[own], load_start_ns, acked=acked
@@ -196,9 +196,9 @@ def _sends(
     )
     _note_disorder(into, route[ok], places[ok], position[ok])
     if not counted:
-        return [], found
-    for each, number in enumerate(np.bincount(code, minlength=len(OUTCOMES)).tolist()):
-        into.count(OUTCOMES[each], number)
+        return [], counts
+    for index, number in enumerate(np.bincount(code, minlength=len(OUTCOMES)).tolist()):
+        into.count(OUTCOMES[index], number)
     load = sends["intended_ns"][at] >= load_start_ns
     at, end_ns, good = at[load], end_ns[load], ok[load]
     due_ns, start_ns = sends["intended_ns"][at], sends["start_ns"][at]
@@ -217,23 +217,23 @@ def _sends(
         _counts("gave_up", second[~good], took[~good]),
         _counts("from_call", second[good], buckets(acked_ns - start_ns[good])),
         _counts("acked", (acked_ns - load_start_ns) // _SECOND, np.zeros(acked_ns.size, np.int64)),
-    ], found
+    ], counts
 
 
 def _note_disorder(into: Digest, route: Ints, places: Ints, position: Ints) -> None:
     """Count acknowledgements whose positions are not in the order of their messages, within each producer's route."""
     known = {int(row[0]): (int(row[1]), int(row[2])) for row in into.tops}
-    told = position >= 0
-    route, places, position = route[told], places[told], position[told]
+    positioned = position >= 0
+    route, places, position = route[positioned], places[positioned], position[positioned]
     order = np.argsort(places, kind="stable")
     route, places, position = route[order], places[order], position[order]
-    for each in _different(route):
-        own = np.flatnonzero(route == each)
-        top = known.get(each, (-1, -1))
+    for number in _different(route):
+        own = np.flatnonzero(route == number)
+        top = known.get(number, (-1, -1))
         ahead = places[own] > top[0]
         wrong = np.diff(position[own]) <= 0
         into.count("disordered", int(np.count_nonzero(wrong)) + int(np.any(ahead != (position[own] > top[1]))))
-        known[each] = max(top, (int(places[own[-1]]), int(position[own[-1]])))
+        known[number] = max(top, (int(places[own[-1]]), int(position[own[-1]])))
     into.tops = np.array([[key, *top] for key, top in known.items()], np.int64).reshape(-1, 3)
 
 
@@ -243,10 +243,10 @@ def _note_dues(into: Digest, sends: Mapping[str, Ints], load_start_ns: int, give
     load = sends["intended_ns"] >= load_start_ns
     due_ns = sends["intended_ns"][load]
     place = (sends["name"][load].astype(np.int64) << 32) | sends["partition"][load]
-    for each in _different(place):
-        where, own = (int(each) >> 32, int(each) & 0xFFFFFFFF), due_ns[place == each]
+    for packed in _different(place):
+        where, own = (int(packed) >> 32, int(packed) & 0xFFFFFFFF), due_ns[place == packed]
         first, last, until = known.get(where, (int(own.min()), 0, 0))
-        until = max(until, int(given_up[1][given_up[0] == each].max(initial=0)))
+        until = max(until, int(given_up[1][given_up[0] == packed].max(initial=0)))
         known[where] = min(first, int(own.min())), max(last, int(own.max())), until
     into.dues = np.array([[*where, *times] for where, times in known.items()], np.int64).reshape(-1, 5)
 
@@ -260,22 +260,22 @@ def _note_gaps(into: Digest, place: Ints, end_ns: Ints, sends: tuple[Ints, Ints,
         sends: partition, due time and end of all sends, also of those that have not ended.
     """
     known = {(int(row[0]), int(row[1])): (int(row[2]), int(row[3])) for row in into.acks}
-    found = [into.gaps]
-    for each in _different(place):
-        own = np.sort(end_ns[place == each], kind="stable")
-        where = int(each) >> 32, int(each) & 0xFFFFFFFF
+    gaps = [into.gaps]
+    for packed in _different(place):
+        own = np.sort(end_ns[place == packed], kind="stable")
+        where = int(packed) >> 32, int(packed) & 0xFFFFFFFF
         first, last = known.get(where, (int(own[0]), int(own[0])))
         course = np.concatenate([[last], own])
         begin = np.flatnonzero(np.diff(course) >= GAP_MIN_NS)
-        due_ns, done_ns = (column[sends[0] == each] for column in sends[1:])
+        due_ns, done_ns = (column[sends[0] == packed] for column in sends[1:])
         order = np.argsort(done_ns, kind="stable")
         earliest = np.append(np.minimum.accumulate(due_ns[order][::-1])[::-1], _NEVER)
         next_one = np.searchsorted(done_ns[order], course[begin], side="right")
         open_ns = np.maximum(course[begin], earliest[next_one])
         rows = [[*where, *gap] for gap in zip(course[begin], course[begin + 1], open_ns, strict=True)]
-        found.append(np.array(rows, np.int64).reshape(-1, 5))
+        gaps.append(np.array(rows, np.int64).reshape(-1, 5))
         known[where] = first, max(last, int(own[-1]))
-    into.gaps = np.concatenate(found).astype(np.int64)
+    into.gaps = np.concatenate(gaps).astype(np.int64)
     into.acks = np.array([[*where, *times] for where, times in known.items()], np.int64).reshape(-1, 4)
 
 
@@ -319,18 +319,18 @@ def _readings(into: Digest, records: Records, session: Ints) -> npt.NDArray[np.b
     known = {(int(row[0]), int(row[1])): tuple(map(int, row[2:])) for row in into.reads}
     fresh = np.zeros(len(records), np.bool_)
     place = (records["name"].astype(np.int64) << 32) | records["partition"]
-    for each in _different(place):
-        at = np.flatnonzero((place == each) & (records["position"] >= 0))
+    for packed in _different(place):
+        at = np.flatnonzero((place == packed) & (records["position"] >= 0))
         if not at.size:
             continue
-        where, own, position = (int(each) >> 32, int(each) & 0xFFFFFFFF), session[at], records["position"][at]
+        where, own, position = (int(packed) >> 32, int(packed) & 0xFFFFFFFF), session[at], records["position"][at]
         number, last, low, high, count = known.get(where, (-1, -1, int(position[0]), -1, 0))
         same = np.append(number, own[:-1]) == own
         into.count("unsteady", int(np.count_nonzero(same & (position <= np.append(last, position[:-1])))))
         fresh[at] = position > np.maximum.accumulate(np.append(high, position[:-1]))
         ends = min(low, int(position.min())), max(high, int(position.max()))
         known[where] = int(own[-1]), int(position[-1]), *ends, count + int(np.count_nonzero(fresh[at]))
-    into.reads = np.array([[*where, *told] for where, told in known.items()], np.int64).reshape(-1, 7)
+    into.reads = np.array([[*where, *values] for where, values in known.items()], np.int64).reshape(-1, 7)
     return fresh
 
 
@@ -386,10 +386,10 @@ def _note(into: Digest, kind: int, records: Records, other: Ints | None = None) 
 
 def _counts(series: str, second: Ints, bucket: Ints) -> Ints:
     parts = []
-    for each in _different(second):
-        count = np.bincount(bucket[second == each])
+    for number in _different(second):
+        count = np.bincount(bucket[second == number])
         used = np.flatnonzero(count)
         parts.append(
-            np.stack([np.full(used.size, SERIES.index(series)), np.full(used.size, each), used, count[used]], 1)
+            np.stack([np.full(used.size, SERIES.index(series)), np.full(used.size, number), used, count[used]], 1)
         )
     return np.concatenate([_no(np.int64, 4), *parts])

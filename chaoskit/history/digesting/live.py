@@ -99,8 +99,8 @@ def _take_all(run_folder: Path, *, all_segments: bool) -> None:
     for path in (run_folder / "wal").glob("*.wal"):
         client, _, number = path.stem.rpartition("-")
         segments.setdefault(client, []).append((int(number), path))
-    for client, found in segments.items():
-        ready = sorted(found) if all_segments else sorted(found)[:-_UNFINISHED]
+    for client, numbered_paths in segments.items():
+        ready = sorted(numbered_paths) if all_segments else sorted(numbered_paths)[:-_UNFINISHED]
         for first in range(0, len(ready), _AT_ONCE):
             _take(run_folder, client, ready[first : first + _AT_ONCE])
 
@@ -146,7 +146,9 @@ def _take(run_folder: Path, client: str, ready: list[tuple[int, Path]]) -> None:
             records, torn = read_segment(segment, client)
             added.append(digest(state, records, routes, load["start_ns"], audits=audits))
             state.count("torn", torn)
-        counts, blocks = (np.concatenate([getattr(each, name) for each in added]) for name in ("counts", "blocks"))
+        counts, blocks = (
+            np.concatenate([getattr(portion, name) for portion in added]) for name in ("counts", "blocks")
+        )
         first, state.segment = fresh[0][0], fresh[-1][0] + 1
         with room_in(run_folder):
             durable.write(folder / _COURSE / f"{client}-{first}.npz", _packed(counts=counts, blocks=blocks))

@@ -30,8 +30,8 @@ class Intervals:
         if not self.starts.size:
             return np.zeros(values.size, np.bool_)
         at = np.searchsorted(self.starts, values, side="right") - 1
-        found: npt.NDArray[np.bool_] = (at >= 0) & (values < self.ends[np.maximum(at, 0)])
-        return found
+        inside: npt.NDArray[np.bool_] = (at >= 0) & (values < self.ends[np.maximum(at, 0)])
+        return inside
 
     def count_below(self, values: Ints) -> Ints:
         """Return for each value how many smaller ones the intervals have."""

@@ -68,6 +68,6 @@ def _worded(column: pa.ChunkedArray) -> None:
 
 
 def _within(column: pa.ChunkedArray, name: str, low: int, high: int) -> None:
-    found = pc.min_max(column).as_py()
-    if found["min"] is not None and not low <= found["min"] <= found["max"] <= high:
-        raise ValueError(f"{name} is from {found['min']} to {found['max']}, which is impossible")
+    extremes = pc.min_max(column).as_py()
+    if extremes["min"] is not None and not low <= extremes["min"] <= extremes["max"] <= high:
+        raise ValueError(f"{name} is from {extremes['min']} to {extremes['max']}, which is impossible")

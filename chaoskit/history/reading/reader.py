@@ -101,8 +101,8 @@ class History:
         places = sorted(messages.keys() | observations.keys())
         if unknown := [place for place in places if place[0] not in models]:
             raise BadInput(f"{path} does not declare the model of topic {unknown[0][0]}. {_remedy(path)}")
-        found = [StoredPartition(*place, messages.get(place), observations.get(place)) for place in places]
-        return cls(run_folder, found, models)
+        partitions = [StoredPartition(*place, messages.get(place), observations.get(place)) for place in places]
+        return cls(run_folder, partitions, models)
 
     @cached_property
     def operations(self) -> pa.Table:
@@ -146,9 +146,9 @@ class History:
             earlier = "epoch" not in open_file(path).schema_arrow.names
         _footer(path, PLACEMENTS.remove(PLACEMENTS.get_field_index("epoch")) if earlier else PLACEMENTS)
         with history_file(path):
-            found = parquet.opened(path).read()
+            table = parquet.opened(path).read()
             rows = (
-                found.append_column(PLACEMENTS.field("epoch"), pa.nulls(len(found), pa.int64())) if earlier else found
+                table.append_column(PLACEMENTS.field("epoch"), pa.nulls(len(table), pa.int64())) if earlier else table
             )
             return Placements(sound(rows))
 
@@ -265,16 +265,16 @@ def _pieces(folder: Path, schema: pa.Schema) -> dict[Place, Piece]:
     """Return the location of each partition's rows in a folder of files."""
     if not folder.is_dir():
         raise _missing(folder)
-    found: dict[Place, Piece] = {}
+    pieces: dict[Place, Piece] = {}
     for path in sorted(folder.glob("*.parquet")):
         for place, piece in _pieces_in(path, schema):
-            if place in found:
+            if place in pieces:
                 raise BadInput(
-                    f"{place[0]}/{place[1]} is in {found[place].file} and in {path}, but must be in "
+                    f"{place[0]}/{place[1]} is in {pieces[place].file} and in {path}, but must be in "
                     f"one file. {_remedy(path)}"
                 )
-            found[place] = piece
-    return found
+            pieces[place] = piece
+    return pieces
 
 
 def _pieces_in(path: Path, schema: pa.Schema) -> list[tuple[Place, Piece]]:
@@ -295,10 +295,10 @@ def _pieces_in(path: Path, schema: pa.Schema) -> list[tuple[Place, Piece]]:
 
 def _constant(group: Any, path: Path, column: int) -> Any:
     """Return the constant value of a column of a row group."""
-    found = group.column(column)
-    statistics = found.statistics
+    chunk = group.column(column)
+    statistics = chunk.statistics
     if statistics is None or not statistics.has_min_max or statistics.min != statistics.max:
-        raise BadInput(f"a row group of {path} holds more than one {found.path_in_schema}. {_remedy(path)}")
+        raise BadInput(f"a row group of {path} holds more than one {chunk.path_in_schema}. {_remedy(path)}")
     return statistics.min
 
 
@@ -311,8 +311,8 @@ def _footer(path: Path, schema: pa.Schema) -> Any:
         raise _missing(path)
     with history_file(path):
         footer = open_file(path).metadata
-        found = footer.schema.to_arrow_schema()
-    if not found.equals(schema):
+        stored_schema = footer.schema.to_arrow_schema()
+    if not stored_schema.equals(schema):
         raise BadInput(f"{path} does not have the columns of a history (docs/history.md). {_remedy(path)}")
     return footer
 

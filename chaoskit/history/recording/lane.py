@@ -30,7 +30,10 @@ def delivered(kind: Callable[..., D], messages: list[Any]) -> tuple[list[D], lis
         messages: each has `error()`, `topic()`, `partition()`, `key()`, `value()` and `offset()`.
     """
     good = [message for message in messages if message.error() is None]
-    parts = ((each.topic(), each.partition(), each.key(), each.value(), each.offset(), None) for each in good)
+    parts = (
+        (message.topic(), message.partition(), message.key(), message.value(), message.offset(), None)
+        for message in good
+    )
     return [kind(*part) for part in parts], [message for message in messages if message.error() is not None]
 
 
@@ -152,7 +155,7 @@ class Lane:
     def drain(self) -> tuple[int, int, bytes]:
         """Return how many messages were sent and acknowledged since the last call, and the latencies of these (int64
         ns)."""
-        told = self._sent, self._acked, self._took_ns.tobytes()
+        totals = self._sent, self._acked, self._took_ns.tobytes()
         self._sent = self._acked = 0
         self._took_ns = array("q")
-        return told
+        return totals

@@ -129,9 +129,9 @@ def read_segment(path: Path, client: str) -> tuple[Records, int]:
         BadInput: it is not such a segment, or damaged.
     """
     _read_header(path, client)
-    _, found, whole = _content(path)
-    records = found if whole.all() else found[whole]
-    torn = int(np.count_nonzero((found["kind"] != 0) & ~whole))
+    _, all_records, whole = _content(path)
+    records = all_records if whole.all() else all_records[whole]
+    torn = int(np.count_nonzero((all_records["kind"] != 0) & ~whole))
     if records["kind"].max(initial=0) > OBSERVED or records["code"].max(initial=0) >= max(_CODES.values()):
         raise BadInput(f"{path} is damaged: a record is of no known kind. Run the scenario again")
     return records, torn
@@ -149,11 +149,11 @@ def _impossible(records: Records, operations: int, names: int) -> str:
     highest = max(*(records[field].max(initial=0) for field in ("name", "key")), kinds.max(initial=0))
     if highest > names or kinds.min(initial=1) < 1:
         return "it refers to a name that never was"
-    for each, codes in _CODES.items():
-        if records["code"][kind == each].max(initial=0) >= codes:
-            return f"a record of kind {each} has an unknown code"
-    for each, field in _TIMES.items():
-        times = records[field][kind == each]
+    for record_kind, codes in _CODES.items():
+        if records["code"][kind == record_kind].max(initial=0) >= codes:
+            return f"a record of kind {record_kind} has an unknown code"
+    for record_kind, field in _TIMES.items():
+        times = records[field][kind == record_kind]
         known = times[times != NO_TIME]
         if known.size and not -_TIME_MAX_NS < known.min() <= known.max() < _TIME_MAX_NS:
             return f"{field} of a record is {known.min() if known.min() < 0 else known.max()}"
@@ -178,9 +178,9 @@ def _read_header(path: Path, client: str) -> int:
 def _content(path: Path) -> tuple[npt.NDArray[np.uint8], Records, npt.NDArray[np.bool_]]:
     """Return what a segment holds, its records, and which of these are intact."""
     content = np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES)
-    found = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)
-    marks = HEADER_BYTES + RECORD_BYTES * np.arange(len(found), dtype=np.int64)
-    return content, found, (found["mark"] == marks) & (found["kind"] != 0)
+    records = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)
+    marks = HEADER_BYTES + RECORD_BYTES * np.arange(len(records), dtype=np.int64)
+    return content, records, (records["mark"] == marks) & (records["kind"] != 0)
 
 
 def _read_records(path: Path) -> tuple[Records, int]:
@@ -189,14 +189,14 @@ def _read_records(path: Path) -> tuple[Records, int]:
     The file is read first and only the intact part is mapped: a client that finishes in the meantime
     truncates its file, and accessing a mapping beyond the end would kill this process.
     """
-    content, found, whole = _content(path)
+    content, records, whole = _content(path)
     count = int(np.count_nonzero(whole))
     beyond = content[(int(np.flatnonzero(whole)[-1]) + 1) * RECORD_BYTES if count else 0 :]
     written = np.flatnonzero(beyond)
     tail = int(written[-1]) // RECORD_BYTES + 1 if len(written) else 0
     holes = (len(content) - len(beyond)) // RECORD_BYTES - count
     if holes:
-        return found[whole], holes + tail
+        return records[whole], holes + tail
     if not count:
         return np.empty(0, dtype=RECORD), tail
     mapped = np.memmap(path, dtype=RECORD, mode="r", offset=HEADER_BYTES, shape=(count,))

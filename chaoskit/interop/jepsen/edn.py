@@ -88,7 +88,7 @@ def write(form: Any) -> str:
     if isinstance(form, dict):
         return "{" + ", ".join(f"{write(key)} {write(value)}" for key, value in form.items()) + "}"
     if isinstance(form, (list, tuple)):
-        return "[" + " ".join(write(each) for each in form) + "]"
+        return "[" + " ".join(write(element) for element in form) + "]"
     return (
         {None: "nil", True: "true", False: "false"}.get(form, str(form))
         if form is None or (form in (0, 1) and isinstance(form, bool))
@@ -183,8 +183,8 @@ class _Parser:
         return {_hashable(key): value for key, value in zip(forms[::2], forms[1::2], strict=True)}
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 def _unescaped(escape: re.Match[str]) -> str:

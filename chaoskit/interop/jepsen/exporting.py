@@ -121,8 +121,8 @@ class Export:
 
     def _read(self) -> _Messages:
         keys, parts = [], []
-        for number, each in enumerate(self._history.partitions):
-            table = self._history.messages(each.topic, each.partition)
+        for number, partition in enumerate(self._history.partitions):
+            table = self._history.messages(partition.topic, partition.partition)
             direction = _codes(table["direction"], DIRECTIONS)
             intact = _codes(table["payload"], PAYLOADS) == 0
             chosen = np.flatnonzero(intact)
@@ -130,7 +130,7 @@ class Export:
                 raise BadInput(
                     f"{self._history.folder}: messages refer to operations that are missing from operations.parquet"
                 )
-            keys.append(self._names.key(each.topic, each.partition))
+            keys.append(self._names.key(partition.topic, partition.partition))
             position = pc.fill_null(table["position"], -1).to_numpy()
             columns = [table["op"].to_numpy(), direction == _SENT, np.full(table.num_rows, number),
                        table["value"].to_numpy(), position]  # fmt: skip
@@ -212,8 +212,8 @@ class Export:
         if f in ("assign", "subscribe"):
             return self._names.operations.get(op) or "[]"
         texts: list[str] = []
-        for each in [op] if members is None else members:
-            texts += self._micro_ops(each, completes=completes)
+        for member in [op] if members is None else members:
+            texts += self._micro_ops(member, completes=completes)
         if f == "poll" and not texts:
             return ("[[:poll {}]]" if read else "nil") if completes else "[[:poll]]"
         return f"[{' '.join(texts)}]"

@@ -124,11 +124,11 @@ def _messages(
 def _observations(spool: Spool, folder: Path, places: Mapping[int, Place]) -> None:
     """Write which operations told a consumer to read each key."""
     with PartitionsWriter(folder / "observations.parquet", OBSERVATIONS) as writer:
-        for key, (topic, partition) in sorted(places.items(), key=lambda each: each[1]):
+        for key, (topic, partition) in sorted(places.items(), key=lambda entry: entry[1]):
             rows = spool.rows(key)
             op = np.unique(rows["op"][rows["kind"] == ASSIGNED])
-            told = {"kind": "reading", "topic": topic, "partition": partition}
-            table = pa.Table.from_pylist([{**told, "op": each} for each in op.tolist()], OBSERVATIONS)
+            row = {"kind": "reading", "topic": topic, "partition": partition}
+            table = pa.Table.from_pylist([{**row, "op": operation} for operation in op.tolist()], OBSERVATIONS)
             if table.num_rows:
                 writer.write(table.num_rows, [table])
 

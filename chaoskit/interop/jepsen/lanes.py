@@ -25,10 +25,10 @@ def lanes(process: np.ndarray, start_ns: np.ndarray, end_ns: np.ndarray) -> np.n
     overlapping = np.unique(process[order[1:]][same & (start_ns[order[1:]] < end_ns[order[:-1]])])
     result = process.copy()
     following = int(process.max(initial=0)) + 1
-    for each in overlapping.tolist():
-        rows = np.flatnonzero(process == each)
+    for overlapping_process in overlapping.tolist():
+        rows = np.flatnonzero(process == overlapping_process)
         busy: list[tuple[int, int]] = []
-        lane = each
+        lane = overlapping_process
         for row, start, end in zip(rows.tolist(), start_ns[rows].tolist(), end_ns[rows].tolist(), strict=True):
             if busy and busy[0][0] <= start:
                 _, lane = heapq.heappop(busy)

@@ -87,8 +87,8 @@ class KeyRows:
         named = np.append(named[order], -1)
         at = np.searchsorted(named[:-1], _identity(self._sent))
         position = np.append(self._acked["position"][order], NONE)
-        found: np.ndarray = np.where(named[at] == _identity(self._sent), position[at], NONE)
-        return found
+        positions: np.ndarray = np.where(named[at] == _identity(self._sent), position[at], NONE)
+        return positions
 
     def _translated(self, place: tuple[str, int]) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Return chaoskit's values of polled messages, and those among them without a send."""

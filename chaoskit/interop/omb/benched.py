@@ -65,20 +65,20 @@ def benched(bench: Bench, folder: Path, verdict: Verdict) -> Benched:
     planned, begin_ns = read_recovery(folder).get("load"), load_of(folder).begin_ns
     built = planned.get("backlog") if planned else None
     length_ns = planned["end_ns"] - begin_ns - bench.warm_up_ns if planned and built else bench.length_ns
-    found = measured(folder, begin_ns, bench.warm_up_ns, length_ns)
-    document = result(found, bench.workload, bench.driver.name)
-    acked_per_s = found.done_ns.size / (length_ns / 1e9)
-    machine = machine_of(seconds_of(folder), found.start_ns, found.end_ns)
+    measurements = measured(folder, begin_ns, bench.warm_up_ns, length_ns)
+    document = result(measurements, bench.workload, bench.driver.name)
+    acked_per_s = measurements.done_ns.size / (length_ns / 1e9)
+    machine = machine_of(seconds_of(folder), measurements.start_ns, measurements.end_ns)
     why_not = tuple(doubts(bench.plan.workload_options.rate, acked_per_s, document, machine))
-    backlog = _read(built, found) if built else None
-    return Benched(bench, folder, verdict, document, acked_per_s, found.due_p99_ms, backlog, machine, why_not)
+    backlog = _read(built, measurements) if built else None
+    return Benched(bench, folder, verdict, document, acked_per_s, measurements.due_p99_ms, backlog, machine, why_not)
 
 
-def _read(built: BuiltBacklog, found: Measured) -> ReadBacklog:
+def _read(built: BuiltBacklog, measurements: Measured) -> ReadBacklog:
     paused_ns, resumed_ns, read_ns = built["paused_ns"], built["resumed_ns"], built["read_ns"]
     built_s = None if resumed_ns is None else (resumed_ns - paused_ns) / 1e9
     if resumed_ns is None or read_ns is None:
         return ReadBacklog(built["messages"], built_s, None, 0)
     read_s = (read_ns - resumed_ns) / 1e9
-    received = np.count_nonzero((found.received_ns >= resumed_ns) & (found.received_ns < read_ns))
+    received = np.count_nonzero((measurements.received_ns >= resumed_ns) & (measurements.received_ns < read_ns))
     return ReadBacklog(built["messages"], built_s, read_s, received / read_s)

@@ -36,37 +36,37 @@ def climbs(bench: Bench) -> bool:
 
 
 def climb(
-    bench: Bench, run: Callable[[Bench], Benched], told: Callable[[ClimbStep], None]
+    bench: Bench, run: Callable[[Bench], Benched], on_step: Callable[[ClimbStep], None]
 ) -> tuple[Bracket, list[ClimbStep]]:
     """Look for the highest rate that is borne; return it with all steps.
 
     Args:
         bench: what to run.
         run: runs it.
-        told: receives each step.
+        on_step: receives each step.
     """
     steps: list[ClimbStep] = []
 
     def bears(rate: int) -> bool:
-        found = run(bench.at(rate, _WARM_UP_NS, _STEP_NS))
-        step = ClimbStep(rate, found, why_not(found, rate, bench.wishes.p99_ns))
+        result = run(bench.at(rate, _WARM_UP_NS, _STEP_NS))
+        step = ClimbStep(rate, result, why_not(result, rate, bench.wishes.p99_ns))
         steps.append(step)
-        told(step)
+        on_step(step)
         return not step.why_not
 
     return search(bears, _FIRST, _HIGHEST), steps
 
 
-def why_not(found: Benched, rate: int, p99_ns: int | None) -> str:
+def why_not(result: Benched, rate: int, p99_ns: int | None) -> str:
     """Return why a rate was not borne; empty if it was."""
-    late_ms = found.document["aggregatedPublishDelayLatency99pct"] / 1000
-    backlog = found.document["backlog"][-1]
-    if found.doubts:
-        return found.doubts[0]
+    late_ms = result.document["aggregatedPublishDelayLatency99pct"] / 1000
+    backlog = result.document["backlog"][-1]
+    if result.doubts:
+        return result.doubts[0]
     if p99_ns is not None and late_ms * 1e6 > p99_ns:
         return f"1 % of the sends were made {late_ms:,.1f} ms late or more"
-    if p99_ns is not None and found.due_p99_ms * 1e6 > p99_ns:
-        return f"p99 from when a send was due was {found.due_p99_ms:,.1f} ms"
-    if found.document["endToEndLatencyAvg"][-1] and backlog > max(_BACKLOG_MIN, rate * _BACKLOG_S):
+    if p99_ns is not None and result.due_p99_ms * 1e6 > p99_ns:
+        return f"p99 from when a send was due was {result.due_p99_ms:,.1f} ms"
+    if result.document["endToEndLatencyAvg"][-1] and backlog > max(_BACKLOG_MIN, rate * _BACKLOG_S):
         return f"{backlog:,} messages waited for their consumers"
-    return "" if found.verdict.verdict == "valid" else found.verdict.headline
+    return "" if result.verdict.verdict == "valid" else result.verdict.headline

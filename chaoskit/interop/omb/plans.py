@@ -116,7 +116,7 @@ def _bench(file: Path, workload: OmbWorkload, driver: OmbDriver, wishes: BenchOp
     if workload.backlog_bytes and wishes.backlog_bytes is not None:
         workload = workload.model_copy(update={"consumerBacklogSizeGB": wishes.backlog_bytes / 2**30})
     warm_up_ns, length_ns = (
-        int(each * 60e9) if wish is None else wish for each, wish in zip(minutes, given, strict=True)
+        int(length * 60e9) if wish is None else wish for length, wish in zip(minutes, given, strict=True)
     )
     return _planned(file.stem, workload, driver, (warm_up_ns, length_ns), wishes, str(file))
 
@@ -141,7 +141,7 @@ def _driver(content: Mapping[str, Any], file: Path, wishes: BenchOptions) -> Omb
     source = str(file)
     wanted = str(content[_CLASS]).rpartition(".")[2]
     systems = {name: installed.system(name, source) for name in plugins.names("cluster")}
-    known = {each.driver_class: name for name, each in systems.items() if isinstance(each, Benchmarked)}
+    known = {system.driver_class: name for name, system in systems.items() if isinstance(system, Benchmarked)}
     if wanted not in known:
         raise BadInput(f"{source}: {_CLASS}: {wanted} is not supported; {nearest(wanted, known)}")
     system = systems[known[wanted]]

@@ -104,7 +104,7 @@ def measured(folder: Path, load_start_ns: int, warm_up_ns: int, length_ns: int) 
     if not parts:
         raise BadInput(f"{folder}: no message was sent")
     done_ns, took_ns, late_ns, sent_ns, received_ns, travelled_ns, all_ns = (
-        np.concatenate(each) for each in zip(*parts, strict=True)
+        np.concatenate(column) for column in zip(*parts, strict=True)
     )
     failures = done[sending & ~acked & ~auditor]
     return Measured(
@@ -121,27 +121,27 @@ def measured(folder: Path, load_start_ns: int, warm_up_ns: int, length_ns: int) 
     )
 
 
-def result(found: Measured, workload: OmbWorkload, driver: str) -> dict[str, Any]:
+def result(measurements: Measured, workload: OmbWorkload, driver: str) -> dict[str, Any]:
     """Return OMB's result.
 
     Args:
-        found: what was measured.
+        measurements: what was measured.
         workload: the workload.
         driver: the driver's name.
     """
-    edges = np.append(np.arange(found.start_ns, found.end_ns, _PERIOD_NS), found.end_ns)
+    edges = np.append(np.arange(measurements.start_ns, measurements.end_ns, _PERIOD_NS), measurements.end_ns)
     if len(edges) > 2 and edges[-1] - edges[-2] < _PERIOD_NS:
         edges = np.delete(edges, -2)
     lasts_s = np.diff(edges) / 1e9
 
     def rate(times_ns: Ints) -> list[float]:
-        return [round(float(each), 3) for each in np.histogram(times_ns, edges)[0] / lasts_s]
+        return [round(float(count), 3) for count in np.histogram(times_ns, edges)[0] / lasts_s]
 
-    waiting = np.searchsorted(found.sent_ns, edges[1:]) * workload.subscriptionsPerTopic
-    waiting = np.maximum(0, waiting - np.searchsorted(found.all_received_ns, edges[1:]))
-    publish = _Series(found.done_ns, found.took_ns, edges, _MS)
-    delay = _Series(found.done_ns, found.late_ns, edges, _US)
-    travel = _Series(found.received_ns, found.travelled_ns, edges, _MS)
+    waiting = np.searchsorted(measurements.sent_ns, edges[1:]) * workload.subscriptionsPerTopic
+    waiting = np.maximum(0, waiting - np.searchsorted(measurements.all_received_ns, edges[1:]))
+    publish = _Series(measurements.done_ns, measurements.took_ns, edges, _MS)
+    delay = _Series(measurements.done_ns, measurements.late_ns, edges, _US)
+    travel = _Series(measurements.received_ns, measurements.travelled_ns, edges, _MS)
     return {
         "workload": workload.name,
         "driver": driver,
@@ -150,9 +150,9 @@ def result(found: Measured, workload: OmbWorkload, driver: str) -> dict[str, Any
         "partitions": workload.partitionsPerTopic,
         "producersPerTopic": workload.producersPerTopic,
         "consumersPerTopic": workload.consumerPerSubscription,
-        "publishRate": rate(found.done_ns),
-        "publishErrorRate": rate(found.failed_ns),
-        "consumeRate": rate(found.received_ns),
+        "publishRate": rate(measurements.done_ns),
+        "publishErrorRate": rate(measurements.failed_ns),
+        "consumeRate": rate(measurements.received_ns),
         "backlog": waiting.tolist(),
         **publish.by_period("publishLatency"),
         **delay.by_period("publishDelayLatency"),
@@ -177,24 +177,24 @@ class _Series:
 
     def by_period(self, prefix: str) -> dict[str, list[float]]:
         rows = [
-            self._told(self._durations_ns[first:last])
+            self._statistics(self._durations_ns[first:last])
             for first, last in zip(self._cuts[:-1], self._cuts[1:], strict=True)
         ]
         return {f"{prefix}{name}": [row[name] for row in rows] for name in ("Avg", *_POINTS)}
 
     def whole(self, prefix: str) -> dict[str, float]:
-        return {f"{prefix}{name}": value for name, value in self._told(self._durations_ns).items()}
+        return {f"{prefix}{name}": value for name, value in self._statistics(self._durations_ns).items()}
 
     def quantiles(self) -> Mapping[str, float]:
         levels = latency.quantiles(latency.histogram(self._durations_ns), _TICKS)
         return {repr(level): self._scaled(us * 1000) for level, us in levels}
 
-    def _told(self, durations_ns: Ints) -> dict[str, float]:
+    def _statistics(self, durations_ns: Ints) -> dict[str, float]:
         if not durations_ns.size:
             return dict.fromkeys(("Avg", *_POINTS), self._scaled(0))
         points = np.percentile(durations_ns, list(_POINTS.values()), method="inverted_cdf")
         mean = round(float(durations_ns.mean()) / self._unit, 3)
-        return {"Avg": mean, **{name: self._scaled(each) for name, each in zip(_POINTS, points, strict=True)}}
+        return {"Avg": mean, **{name: self._scaled(value) for name, value in zip(_POINTS, points, strict=True)}}
 
     def _scaled(self, ns: float) -> float:
         return int(ns / _US) if self._unit == _US else round(float(ns) / self._unit, 3)

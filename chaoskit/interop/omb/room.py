@@ -21,7 +21,7 @@ def check_room(benches: list[Bench], folder: Path) -> None:
     Raises:
         BadInput: names the workload, and the remedy.
     """
-    place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    place = next(ancestor for ancestor in (folder.absolute(), *folder.absolute().parents) if ancestor.exists())
     free = shutil.disk_usage(place).free
     for bench in benches:
         needed = bench.workload.backlog_bytes * bench.plan.declared.topics[0].replication

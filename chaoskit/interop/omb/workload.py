@@ -92,10 +92,10 @@ class OmbWorkload(BaseModel):
 
     def remarks(self) -> list[str]:
         """Return what is done otherwise than by OMB."""
-        told = ["payloads are random, with a header that tells loss, order and damage: no payload file is read"]
+        remarks = ["payloads are random, with a header that tells loss, order and damage: no payload file is read"]
         if self.keyDistributor == "RANDOM_NANO":
-            told.append("keyDistributor RANDOM_NANO: keys take turns")
-        return told
+            remarks.append("keyDistributor RANDOM_NANO: keys take turns")
+        return remarks
 
 
 def parse_workload(content: Mapping[str, Any], source: str) -> OmbWorkload:

@@ -39,20 +39,20 @@ class Fates:
 
     Args:
         routes: numbers of producers and routes.
-        found: blocks of acknowledged messages.
+        block_rows: blocks of acknowledged messages.
         acked, kept, never: messages that were acknowledged, that the final read has, and that nobody received.
         ordered: whether positions were acknowledged in the order of each producer's messages.
     """
 
     def __init__(
-        self, routes: Routes, found: Ints, *, acked: Intervals, kept: Intervals, never: Intervals, ordered: bool
+        self, routes: Routes, block_rows: Ints, *, acked: Intervals, kept: Intervals, never: Intervals, ordered: bool
     ) -> None:
         self._routes = routes
-        self._blocks = found
+        self._blocks = block_rows
         self._acked = acked
         self._never = never
         self._ordered = ordered
-        low, end = found[:, blocks.LOW], found[:, blocks.HIGH] + 1
+        low, end = block_rows[:, blocks.LOW], block_rows[:, blocks.HIGH] + 1
         self._cut = np.minimum(np.maximum(low, self._first_left(kept)), end)
 
     def told(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[int, Fate, Intervals]]:
@@ -70,9 +70,9 @@ class Fates:
                 seen = Intervals()
                 if fate is Fate.UNSEEN and read.complete and block[blocks.LOWEST] < 0:
                     seen = part.minus(self._never)
-                for became, each in ((Fate.EXPIRED, seen), (fate, part.minus(seen))):
-                    if each.size:
-                        yield row, became, each
+                for became, messages in ((Fate.EXPIRED, seen), (fate, part.minus(seen))):
+                    if messages.size:
+                        yield row, became, messages
 
     def _of_route(self, route: int) -> Ints:
         if not len(self._blocks):
@@ -104,10 +104,10 @@ class Fates:
         `highest + 1 - low` not below.
         """
         own = own[self._blocks[own, blocks.LOWEST] >= 0]
-        found, cut = self._blocks[own], self._cut[own]
-        before = self._acked.within(found[:, blocks.LOW], cut - 1)
-        after = self._acked.within(cut, found[:, blocks.HIGH])
-        first, end = found[:, blocks.LOWEST], found[:, blocks.HIGHEST] + 1
+        block_rows, cut = self._blocks[own], self._cut[own]
+        before = self._acked.within(block_rows[:, blocks.LOW], cut - 1)
+        after = self._acked.within(cut, block_rows[:, blocks.HIGH])
+        first, end = block_rows[:, blocks.LOWEST], block_rows[:, blocks.HIGHEST] + 1
         below, above = np.clip(low - first, 0, end - first), np.clip(end - low, 0, end - first)
         return bool(np.any((before > below) | (after > above)))
 

@@ -131,17 +131,17 @@ class Digested:
         known = (rows >= 0) & self._acked_places.has(places)
         return dict(zip(values[known].tolist(), self._acked[rows[known], blocks.HIGHEST].tolist(), strict=True))
 
-    def expanded(self, judged: pa.Table, told: DigestFindings) -> pa.Table:
+    def expanded(self, judged: pa.Table, digest_findings: DigestFindings) -> pa.Table:
         """Return findings with a row for each message, at most 100,000 of each anomaly.
 
         Args:
-            judged: rows of which the first are those of `told`.
+            judged: rows of which the first are those of `digest_findings`.
             told: what was found.
         """
         names, left = judged["anomaly"].to_pylist(), dict.fromkeys(judged["anomaly"].unique().to_pylist(), ODD_MAX)
         rows, values = [], []
         for row, name in enumerate(names):
-            piece = told.pieces[row] if row < len(told.pieces) else Intervals()
+            piece = digest_findings.pieces[row] if row < len(digest_findings.pieces) else Intervals()
             own = self._routes.values(piece.first(left[name]).values()).tolist()
             own = own or judged["value"][row : row + 1].to_pylist()
             left[name] -= len(own)
@@ -168,9 +168,9 @@ class Digested:
             audit = audits.get(place)
             low = audit.low if isinstance(audit, Bounds) else 0
             dense = isinstance(audit, Bounds) and self._dense(place, audit)
-            for row, became, each in fates.told(missing, index, FinalRead(low, complete, dense)):
-                yield _Piece(became, place, each, row)
-                if became is Fate.LOST and (gone := each.common(read)).size:
+            for row, became, messages in fates.told(missing, index, FinalRead(low, complete, dense)):
+                yield _Piece(became, place, messages, row)
+                if became is Fate.LOST and (gone := messages.common(read)).size:
                     yield _Piece(Fate.CUT, place, gone, row)
 
     def _dense(self, place: Place, audit: Bounds) -> bool:
@@ -195,11 +195,11 @@ class Digested:
         """Yield what was received although it was not sent, or its send had failed."""
         sent, received = self._sent_places, self._union("received", None)
         failed = self._union("failed", None).minus(self._acked_places)
-        for fate, found in (
+        for fate, messages in (
             (Fate.PHANTOM, received.minus(sent)),
             (Fate.FAILED_VISIBLE, failed.common(received)),
         ):
-            for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
+            for start, end in zip(messages.starts.tolist(), messages.ends.tolist(), strict=True):
                 route = int(self._routes.of(self._routes.values(np.array([start])))[0])
                 yield _Piece(fate, self._places[route], Intervals(np.array([start]), np.array([end])))
 
@@ -248,10 +248,10 @@ class Digested:
             bound_ns: how long the system may take to recover from a fault.
         """
         kept, arrivals = self._union("received", True), by_client(courses(self._folder))
-        there = self._acked_places.common(kept)
+        acked_kept = self._acked_places.common(kept)
         for clients, received in self._readers.received.items():
             own = together([arrivals[client] for client in clients if client in arrivals])
-            acked = self.dated(self._readers.waiting(there, received), widest=True)[1]
+            acked = self.dated(self._readers.waiting(acked_kept, received), widest=True)[1]
             spans = [*own.silences(load, bound_ns), *own.unanswered(load, [at for at in acked if at], bound_ns)]
             if any(undisturbed(span, faults, clients, paused, bound_ns) for span in spans):
                 yield f"{', '.join(sorted(clients))}: nothing came for longer than the bound, {_TELLS}"
@@ -288,11 +288,11 @@ class Digested:
         """Return the value at a place."""
         return int(self._routes.values(np.array([place], np.int64))[0])
 
-    def load(self, told: Load) -> Load:
+    def load(self, load: Load) -> Load:
         """Return when sends were due: what is known of that without operations, with the second of the last send."""
         seconds = [int(portion.counts[:, 1].max(initial=-1)) for portion in portions(self._folder)]
-        last_ns = told.begin_ns + (max(seconds, default=-1) + 1) * SECOND
-        return replace(told, last_ns=min(last_ns, told.end_ns))
+        last_ns = load.begin_ns + (max(seconds, default=-1) + 1) * SECOND
+        return replace(load, last_ns=min(last_ns, load.end_ns))
 
     def counted(self, what: str) -> int:
         """Return a number over all clients; see `Digest.counted`."""
@@ -311,17 +311,17 @@ class Digested:
         open_ = self.open(timing.load)
         never = self.counted("sent") - sum(self.counted(name) for name in OUTCOMES)
         outcomes = [self.counted("ok"), self.counted("fail"), self.counted("info") + never]
-        last, end = (np.array([each]) for each in (timing.load.last_ns, timing.load.end_ns))
-        told = [
+        last, end = (np.array([instant_ns]) for instant_ns in (timing.load.last_ns, timing.load.end_ns))
+        tables = [
             single("received", self.counted("received")),
             counted("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
             counted("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
         ]
         for portion in portions(self._folder):
-            told += _counted(portion.counts, timing)
-            if len(told) > _TABLES_MAX:
-                told = [summed(told)]
-        return summed(told)
+            tables += _counted(portion.counts, timing)
+            if len(tables) > _TABLES_MAX:
+                tables = [summed(tables)]
+        return summed(tables)
 
     def waits(self, timing: Timing) -> pa.Table:
         """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""

@@ -36,18 +36,18 @@ class Several:
     digest: DigestRecord
 
 
-def digest_of(digested: Digested, told: DigestFindings, places: Sequence[Place]) -> DigestRecord:
+def digest_of(digested: Digested, digest_findings: DigestFindings, places: Sequence[Place]) -> DigestRecord:
     """Return what is known of the messages of a digested run: at which positions those are that a finding names, and
     where blocks are of which something is still there.
 
     Args:
         digested: the digests.
-        told: the findings.
+        digest_findings: the findings.
         places: topic and partition of each route.
     """
     positions: dict[Place, Mapping[int, int]] = {}
     kept: dict[Place, tuple[Ints, Ints]] = {}
-    values = told.findings["value"].drop_null().to_numpy()
+    values = digest_findings.findings["value"].drop_null().to_numpy()
     for route, place in enumerate(places):
         done_ns, lowest = digested.kept_blocks(route)
         kept[place] = (
@@ -58,17 +58,17 @@ def digest_of(digested: Digested, told: DigestFindings, places: Sequence[Place])
     return DigestRecord(positions, kept)
 
 
-def sure_of(subject: Subject, history: History, told: DigestFindings, digest: DigestRecord) -> pa.Table:
+def sure_of(subject: Subject, history: History, digest_findings: DigestFindings, digest: DigestRecord) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    one = np.ones(told.findings.num_rows, np.int64)
+    one = np.ones(digest_findings.findings.num_rows, np.int64)
     narrow, wide = (
         subject.explain(rows, history, history.placements, one, digest).findings["rule"]
-        for rows in (told.findings, told.widest)
+        for rows in (digest_findings.findings, digest_findings.widest)
     )
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
-    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
-    details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
-    findings = told.findings
+    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], digest_findings.findings["anomaly"].cast(pa.string()))
+    details = pc.if_else(open_, _PARTLY, digest_findings.findings["detail"].cast(pa.string()))
+    findings = digest_findings.findings
     for name, column in (("anomaly", names), ("detail", details)):
         index = findings.schema.get_field_index(name)
         findings = findings.set_column(index, findings.schema.field(index), column.dictionary_encode())

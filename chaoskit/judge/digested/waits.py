@@ -108,19 +108,19 @@ def _rows(  # noqa: PLR0917 - what is known of one partition
         if since_ns != _FOREVER and until_ns > since_ns:
             begins.append(since_ns)
             ends.append(until_ns)
-    found = Waits(np.array(begins, np.int64), np.array(ends, np.int64), answered)
-    told = list(waits_of(found, timing))
+    partition_waits = Waits(np.array(begins, np.int64), np.array(ends, np.int64), answered)
+    labelled_waits = list(waits_of(partition_waits, timing))
     answers = None
     if acks:
         answers = min(ack[0] for ack in acks) - origin_ns, max(ack[1] for ack in acks) - origin_ns
-        told += _quick(told, answers, timing)
-    rows = waits_rows(found, told, (first_due_ns, last_due_ns), answers)
+        labelled_waits += _quick(labelled_waits, answers, timing)
+    rows = waits_rows(partition_waits, labelled_waits, (first_due_ns, last_due_ns), answers)
     return [{"topic": place[0], "partition": place[1], **row} for row in rows]
 
 
-def _quick(told: Sequence[Told], acks: tuple[int, int], timing: Timing) -> Iterator[Told]:
+def _quick(labelled_waits: Sequence[Told], acks: tuple[int, int], timing: Timing) -> Iterator[Told]:
     """Yield what was shorter than what is known: the longest wait of the load and of each fault, and recoveries."""
-    known, (first_ns, last_ns), load = {(of, number) for of, number, _ in told}, acks, timing.load
+    known, (first_ns, last_ns), load = {(of, number) for of, number, _ in labelled_waits}, acks, timing.load
     short = [("load", 0, first_ns)]
     for number, fault in enumerate(timing.faults):
         short += [

@@ -69,7 +69,7 @@ def derive_way(record: Record, mechanism: Way, cases: Cases) -> Derived:
                 continue
             if mechanism.in_order and record.digest is not None:
                 derived.doubt(trip.rows, _DIGESTED)
-            for rows, story in _lost_there(record, links, mechanism, trip):
+            for rows, story in _explained_losses(record, links, mechanism, trip):
                 only = of_how_many[rows] == 1
                 derived.tell(rows[only], story)
                 pending[rows] -= 1
@@ -209,7 +209,7 @@ def _ended_ns(record: Record, place: Place, value: Ints, acked_ns: Ints) -> Ints
     return np.where((acked_ns == FOREVER) & (rows != NONE), sends.end_ns[rows], acked_ns)
 
 
-def _lost_there(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
+def _explained_losses(record: Record, links: Links, way: Way, trip: _Trip) -> Iterator[tuple[Ints, Story]]:
     """Yield findings that the way explains, each once."""
     gaps = [gap for gap in _of_trip(record, links, way, trip) if _long(gap, way.longer_ns)]
     explained = np.zeros(trip.rows.size, np.bool_)

@@ -75,10 +75,10 @@ def read_copies(folder: Path, subject: Subject) -> tuple[StableCopies, dict[str,
     stable, written = np.full((2, len(disks), len(values)), NEVER)
     for number, disk in enumerate(disks.values()):
         at = np.minimum(np.searchsorted(disk.values, values), max(len(disk.values) - 1, 0))
-        there = disk.values[at] == values if len(disk.values) else np.zeros(len(values), bool)
-        written[number, there] = disk.written_ns[at[there]] - origin_ns
-        in_time = there.copy()
-        in_time[there] = disk.stable_ns[at[there]] <= disk.ended_ns
+        present = disk.values[at] == values if len(disk.values) else np.zeros(len(values), bool)
+        written[number, present] = disk.written_ns[at[present]] - origin_ns
+        in_time = present.copy()
+        in_time[present] = disk.stable_ns[at[present]] <= disk.ended_ns
         stable[number, in_time] = disk.stable_ns[at[in_time]] - origin_ns
     storing = [number for number, disk in enumerate(disks.values()) if len(disk.values)] or list(range(len(disks)))
     hosts, numbers = [list(disks)[number] for number in storing], np.full(len(disks) + 1, ELSEWHERE)
@@ -96,10 +96,10 @@ def recorded(folder: Path, subject: Subject) -> tuple[Plan, RecordedDisks, dict[
     plan = subject.plan
     if plan is None or not is_recorded(folder) or not isinstance(plan.provider, RecordedDisks):
         raise BadInput(f"{folder}: its disks were not recorded; {_REMEDY}")
-    found = {host: folder / store.RECORDINGS / host for host in plan.host_names}
-    if missing := [host for host, recording in found.items() if not recording.is_dir()]:
+    recordings = {host: folder / store.RECORDINGS / host for host in plan.host_names}
+    if missing := [host for host, recording in recordings.items() if not recording.is_dir()]:
         raise BadInput(f"{folder}: the disk of {missing[0]} was not recorded; {_REMEDY}")
-    return plan, plan.provider, found
+    return plan, plan.provider, recordings
 
 
 def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, AcknowledgedMessages]:
@@ -110,13 +110,13 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
         topics: as the run declared them.
     """
     operations = history.operations
-    told = pc.equal(operations["outcome"].cast(pa.string()), "ok")
+    succeeded = pc.equal(operations["outcome"].cast(pa.string()), "ok")
     of_load = pc.not_equal(operations["client"].cast(pa.string()), AUDITOR)
-    done = pc.fill_null(pc.and_(told, of_load), False).to_numpy()
+    done = pc.fill_null(pc.and_(succeeded, of_load), False).to_numpy()
     begun_ns, ended_ns = (pc.fill_null(operations[name], NEVER).to_numpy() for name in ("start_ns", "end_ns"))
     taken = {topic.name for topic in topics if topic.model.gives_back}
     passed = {topic.name for topic in topics if not topic.model.keeps}
-    found = {}
+    by_place = {}
     for partition in history.partitions:
         messages = history.messages(partition.topic, partition.partition)
         direction = messages["direction"].cast(pa.string())
@@ -129,8 +129,10 @@ def acknowledged(history: History, topics: Sequence[Topic]) -> dict[Place, Ackno
         elif partition.topic in passed:
             received = messages.filter(pc.equal(direction, "received"))
             gone_ns = _last_ns(values, received["value"].to_numpy(), received["received_ns"].to_numpy())
-        found[partition.topic, partition.partition] = AcknowledgedMessages(values, begun_ns[op], ended_ns[op], gone_ns)
-    return found
+        by_place[partition.topic, partition.partition] = AcknowledgedMessages(
+            values, begun_ns[op], ended_ns[op], gone_ns
+        )
+    return by_place
 
 
 def _settled(operations: pa.Table, messages: pa.Table, observations: pa.Table) -> tuple[Ints, Ints]:
@@ -149,8 +151,13 @@ def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
     """Return value, time of acknowledgement, time when it need no longer be there, and leader of each message."""
     kept = {topic.name for topic in plan.declared.topics if topic.model.keeps}
     columns = [
-        (each.values, each.acked_ns, each.gone_ns, _leaders(history.placements, place, each.acked_ns, plan.host_names))
-        for place, each in acknowledged(history, plan.declared.topics).items()
+        (
+            messages.values,
+            messages.acked_ns,
+            messages.gone_ns,
+            _leaders(history.placements, place, messages.acked_ns, plan.host_names),
+        )
+        for place, messages in acknowledged(history, plan.declared.topics).items()
         if place[0] in kept
     ]
     empty = np.empty(0, np.int64)
@@ -161,13 +168,13 @@ def _in_order(history: History, plan: Plan) -> tuple[Ints, Ints, Ints, Ints]:
 
 def _first_ns(values: Ints, among: Ints, times_ns: Ints) -> Ints:
     """Return the first of these times of each value, given the value of each; NEVER if it has none."""
-    found_ns = np.full(len(values), NEVER)
+    earliest_ns = np.full(len(values), NEVER)
     known, first = np.unique(among[np.argsort(times_ns, kind="stable")], return_index=True)
     if len(known):
         at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-        there = known[at] == values
-        found_ns[there] = np.sort(times_ns)[first[at[there]]]
-    return found_ns
+        present = known[at] == values
+        earliest_ns[present] = np.sort(times_ns)[first[at[present]]]
+    return earliest_ns
 
 
 def _last_ns(values: Ints, among: Ints, times_ns: Ints) -> Ints:

@@ -52,7 +52,7 @@ class Exposure:
             "acked": len(self.copies.acked_ns),
             "copies_at_ack": {str(copies): int(count) for copies, count in enumerate(counts)},
             "lag_ms": {str(copy): _summary(lag_ns) for copy, lag_ns in self._lags()},
-            "loss_window": {name: self._told(window) for name, window in self.windows.items()},
+            "loss_window": {name: self._window_as_json(window) for name, window in self.windows.items()},
             "doubts": list(self.doubts),
         }
 
@@ -79,8 +79,8 @@ class Exposure:
         for copy, stable_ns in enumerate(in_order, 1):
             yield copy, np.where(stable_ns == NEVER, NEVER, stable_ns - self.copies.acked_ns)
 
-    def _told(self, window: LossWindow) -> dict[str, Any]:
-        lost, doubt = (each.within(self.begin_ns, self.end_ns) for each in (window.lost, window.doubt))
+    def _window_as_json(self, window: LossWindow) -> dict[str, Any]:
+        lost, doubt = (messages.within(self.begin_ns, self.end_ns) for messages in (window.lost, window.doubt))
         most, at_ns = lost.peak()
         return {
             "median": lost.median(self.end_ns),
@@ -135,13 +135,13 @@ def _doubts_of(disks: Mapping[str, Stored]) -> Iterator[str]:
 
 
 def _doubts_about(copies: StableCopies) -> Iterator[str]:
-    found = (copies.written_ns != NEVER).sum(axis=0)
-    if nowhere := int((found == 0).sum()):
+    counts = (copies.written_ns != NEVER).sum(axis=0)
+    if nowhere := int((counts == 0).sum()):
         yield (
             f"{nowhere:,} acknowledged messages are nowhere on any disk: compressed, encrypted, written in pieces, "
             "deleted before they were written, or never written; none counts as safe"
         )
-    if fewer := int(((found > 0) & (found < found.max(initial=0))).sum()):
+    if fewer := int(((counts > 0) & (counts < counts.max(initial=0))).sum()):
         yield f"{fewer:,} acknowledged messages are on fewer disks than others: never written there, or in pieces"
     unknown = int((copies.leader == UNKNOWN).sum())
     if 0 < unknown < len(copies.leader):
@@ -153,8 +153,8 @@ def _doubts_about(copies: StableCopies) -> Iterator[str]:
 def _summary(lag_ns: Ints) -> dict[str, Any]:
     """Return percentiles, in ms; None where it is never, or if there is nothing."""
     seen = lag_ns[lag_ns != NEVER]
-    told = {"p50": _at(lag_ns, 0.5), "p99": _at(lag_ns, 0.99), "max": int(seen.max()) if seen.size else None}
-    in_ms = {name: None if value is None else round(value / 1e6, 3) for name, value in told.items()}
+    percentiles = {"p50": _at(lag_ns, 0.5), "p99": _at(lag_ns, 0.99), "max": int(seen.max()) if seen.size else None}
+    in_ms = {name: None if value is None else round(value / 1e6, 3) for name, value in percentiles.items()}
     return {**in_ms, "never": int(lag_ns.size - seen.size)}
 
 

@@ -48,7 +48,7 @@ def at_stake(
     hosts = frozenset(names[: len(names) - seats])
     topics = subject.plan.declared.topics
     passing = {topic.name for topic in topics if not topic.model.keeps}
-    held = {place: _held(each, place[0] in passing) for place, each in acknowledged(history, topics).items()}
+    held = {place: _held(messages, place[0] in passing) for place, messages in acknowledged(history, topics).items()}
     stakes = {effect.number: list(_taken(effect, held, placements, hosts)) for effect in acting}
     known = {number: sum(taken) for number, taken in stakes.items() if taken}
     return known | {number: max(count, known.get(number, 0)) for number, count in took.items()}
@@ -70,8 +70,8 @@ def _held(messages: AcknowledgedMessages, passing: bool) -> AcknowledgedMessages
     arrived: of these, the time since they were sent counts."""
     if passing:
         messages = messages._replace(acked_ns=messages.sent_ns)
-    there = messages.gone_ns > messages.acked_ns
-    return messages if there.all() else AcknowledgedMessages(*(column[there] for column in messages))
+    lasting = messages.gone_ns > messages.acked_ns
+    return messages if lasting.all() else AcknowledgedMessages(*(column[lasting] for column in messages))
 
 
 def _taken(
@@ -95,9 +95,9 @@ def _taken(
 def _fewest(messages: AcknowledgedMessages, start_ns: int, end_ns: int) -> int:
     """Return the smallest number of messages that were there at one time of an interval."""
     come, gone = _within(messages.acked_ns, start_ns, end_ns), _within(messages.gone_ns, start_ns, end_ns)
-    there = int(((messages.acked_ns <= start_ns) & (messages.gone_ns > start_ns)).sum())
+    present = int(((messages.acked_ns <= start_ns) & (messages.gone_ns > start_ns)).sum())
     change = np.repeat([1, -1], [come.size, gone.size])[np.argsort(np.concatenate([come, gone]), kind="stable")]
-    return there + int(np.cumsum(change).min(initial=0))
+    return present + int(np.cumsum(change).min(initial=0))
 
 
 def _within(times_ns: Ints, start_ns: int, end_ns: int) -> Ints:

@@ -91,15 +91,15 @@ class Changed(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return it as in verdict.json."""
-        told: dict[str, Any] = {"what": self.what.value, "partition": _name(self.place), "host": self.host}
-        told["at_ms"] = _ms(self.at_ns)
+        content: dict[str, Any] = {"what": self.what.value, "partition": _name(self.place), "host": self.host}
+        content["at_ms"] = _ms(self.at_ns)
         if self.before:
-            told["before"] = self.before
+            content["before"] = self.before
         if self.group:
-            told["group"] = self.group
+            content["group"] = self.group
         if self.what in _LASTING:
-            told["until_ms"] = None if self.until_ns is None else _ms(self.until_ns)
-        return told
+            content["until_ms"] = None if self.until_ns is None else _ms(self.until_ns)
+        return content
 
 
 def consequences(  # noqa: PLR0917 - all that is known of faults
@@ -134,23 +134,23 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
-    since_ns = {each: _unseen_since_ns(each, answered) for each in membership}
-    found, unasked, open_findings = _found(explained), _unasked(explained), _without_cause(explained)
-    told: list[tuple[dict[str, Any] | None, list[str]]] = []
+    since_ns = {change: _unseen_since_ns(change, answered) for change in membership}
+    findings, unasked, open_findings = _findings_by_fault(explained), _unasked(explained), _without_cause(explained)
+    outcomes: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
         of_clients = hits_clients(fault)
         own = [
-            each
-            for each in membership
-            if (each.what in _OF_READERS or not of_clients)
-            and fault.start_ns <= each.at_ns
-            and since_ns[each] <= until_ns
-            and not _of_another(each, fault, faults)
+            change
+            for change in membership
+            if (change.what in _OF_READERS or not of_clients)
+            and fault.start_ns <= change.at_ns
+            and since_ns[change] <= until_ns
+            and not _of_another(change, fault, faults)
         ]
         only = {name: count for name, first, last, count in unasked if fault.start_ns <= first and last <= until_ns}
-        changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
+        changed = {**_membership(own), **findings.get(fault.number, {}), **(clients or {})}
         if only and fault.effective_ns is not None:
             changed["found_only"] = only
         doubts = _unlooked(fault, placements, answered)
@@ -159,8 +159,8 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
         if experienced and clients is None:
             doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
         doubts += _of_others(fault, faults, open_findings)
-        told.append((changed, []) if changed or not doubts else (None, doubts))
-    return told
+        outcomes.append((changed, []) if changed or not doubts else (None, doubts))
+    return outcomes
 
 
 def meets(consequence: Mapping[str, Any] | None, expected: str) -> bool:
@@ -188,10 +188,10 @@ def changes(place: Place, standings: Sequence[Standing]) -> Iterator[Changed]:
         later = standings[index:]
         if before.in_sync is not None and now.in_sync is not None:
             for host in sorted(before.in_sync - now.in_sync):
-                back_ns = next((each.at_ns for each in later if host in (each.in_sync or ())), None)
+                back_ns = next((standing.at_ns for standing in later if host in (standing.in_sync or ())), None)
                 yield Changed(Change.OUT_OF_SYNC, place, now.at_ns, host, until_ns=back_ns)
         if before.leader and not now.leader:
-            led_ns = next((each.at_ns for each in later if each.leader), None)
+            led_ns = next((standing.at_ns for standing in later if standing.leader), None)
             yield Changed(Change.NO_LEADER, place, now.at_ns, before.leader, until_ns=led_ns)
         elif now.leader and now.leader != led:
             yield Changed(Change.NEW_LEADER, place, now.at_ns, now.leader, before=led)
@@ -230,24 +230,24 @@ def hits_clients(fault: Fault) -> bool:
 
 
 def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for what in Change:
         own = [change for change in changes if change.what is what]
         if own:
-            named = (each.host if what in _OF_HOSTS else _name(each.place) for each in own)
-            told[what.value.replace("-", "_")] = list(dict.fromkeys(named))
-    return {**told, "membership": [change.as_json() for change in changes]} if changes else {}
+            named = (change.host if what in _OF_HOSTS else _name(change.place) for change in own)
+            content[what.value.replace("-", "_")] = list(dict.fromkeys(named))
+    return {**content, "membership": [change.as_json() for change in changes]} if changes else {}
 
 
-def _found(explained: Explained) -> dict[int, dict[str, Any]]:
+def _findings_by_fault(explained: Explained) -> dict[int, dict[str, Any]]:
     """Return how many findings of each anomaly each fault explains, alone or with others."""
-    found: dict[int, dict[str, int]] = {}
+    counts: dict[int, dict[str, int]] = {}
     for name, causes in explained.causes.items():
         for cause, count in causes:
             for effect in cause.story.faults if cause is not None else ():
-                own = found.setdefault(effect.number, {})
+                own = counts.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
-    return {number: {"found": own} for number, own in found.items()}
+    return {number: {"found": own} for number, own in counts.items()}
 
 
 def _without_cause(explained: Explained) -> list[tuple[str, int, int]]:
@@ -313,16 +313,18 @@ def _answered(fault: Fault, answered: Sequence[Sequence[int]]) -> bool:
 
 
 def _overlap(fault: Fault, other: Fault) -> bool:
-    ends = [inf if each.healed_ns is None else each.healed_ns for each in (fault, other)]
+    ends = [inf if candidate.healed_ns is None else candidate.healed_ns for candidate in (fault, other)]
     return max(fault.start_ns, other.start_ns) <= min(ends)
 
 
 def _stayed(host: str, fault: Fault, standings: Sequence[Sequence[Standing]]) -> bool:
     member = False
-    for each in standings:
-        begin = [standing for standing in each if standing.at_ns <= fault.start_ns][-1:] or each[:1]
+    for partition_standings in standings:
+        begin = [standing for standing in partition_standings if standing.at_ns <= fault.start_ns][
+            -1:
+        ] or partition_standings[:1]
         end_ns = inf if fault.healed_ns is None else fault.healed_ns
-        during = [standing for standing in each if fault.start_ns < standing.at_ns <= end_ns]
+        during = [standing for standing in partition_standings if fault.start_ns < standing.at_ns <= end_ns]
         if any(host in (standing.in_sync or ()) for standing in begin):
             member = True
             if any(host not in (standing.in_sync or ()) for standing in during):

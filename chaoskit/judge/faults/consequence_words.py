@@ -43,13 +43,13 @@ def in_words(fault: Mapping[str, Any]) -> str:
     >>> in_words({**fault, "consequence": {"out_of_sync": ["n2"], "membership": [change], "not_acknowledged": 3}})
     'n2 fell out of sync with t/0 at 6.1 s (4.1 s after it began), and was not back; 3 sends were not acknowledged'
     """
-    told = fault.get("consequence")
-    if told is None:
+    consequence = fault.get("consequence")
+    if consequence is None:
         return "; ".join(["not known", *fault.get("consequence_doubts", ())])
-    if not told:
+    if not consequence:
         stayed = ", ".join(fault.get("stayed_in_sync", ()))
         return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"
-    return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
+    return "; ".join([*_changes(consequence.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(consequence)])
 
 
 _FIGURES = {
@@ -78,8 +78,9 @@ def staked(fault: Mapping[str, Any]) -> str:
 
 def seen(changed: Changed) -> str:
     """Return one change, as it was just seen."""
-    told = changed.as_json()
-    return f"{_subject(told['what'], told['host'], told.get('before', ''), told['partition'])} at {_s(told['at_ms'])}"
+    content = changed.as_json()
+    subject = _subject(content["what"], content["host"], content.get("before", ""), content["partition"])
+    return f"{subject} at {_s(content['at_ms'])}"
 
 
 def _subject(what: str, host: str, before: str, where: str) -> str:
@@ -91,44 +92,45 @@ def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for change in changes:
         alike[change["what"], change["host"], change.get("before", "")].append(change)
-    chosen = sorted(alike, key=lambda each: Change(each[0]) not in _LEADING)[:_CHANGES_TOLD]
-    yield from (_change(*each, alike[each], began_ms) for each in alike if each in chosen)
+    chosen = sorted(alike, key=lambda key: Change(key[0]) not in _LEADING)[:_CHANGES_TOLD]
+    yield from (_change(*key, alike[key], began_ms) for key in alike if key in chosen)
     if (more := len(alike) - len(chosen)) > 0:
         yield f"and {more} more changes in verdict.json"
 
 
 def _change(what: str, host: str, before: str, own: Sequence[Mapping[str, Any]], began_ms: float) -> str:
-    places = list(dict.fromkeys(each["partition"] for each in own))
+    places = list(dict.fromkeys(change["partition"] for change in own))
     where = places[0] if len(places) == 1 else f"{len(places)} partitions"
     at_ms = own[0]["at_ms"]
     at = f"at {_s(at_ms)} ({_s(at_ms - began_ms)} after it began)"
-    ends = [each.get("until_ms") for each in own]
+    ends = [change.get("until_ms") for change in own]
     until = None if None in ends else max(ends, default=None)  # type: ignore[type-var]
-    told = f"{_subject(what, host, before, where)} {at}"
+    sentence = f"{_subject(what, host, before, where)} {at}"
     if Change(what) not in _LASTED:
-        return told
+        return sentence
     ended, never = _LASTED[Change(what)]
-    return f"{told}, and {never}" if until is None else f"{told}, {ended} {_s(until)}"
+    return f"{sentence}, and {never}" if until is None else f"{sentence}, {ended} {_s(until)}"
 
 
-def _clients(told: Mapping[str, Any]) -> Iterator[str]:
-    if found := told.get("found"):
-        yield f"explains {_counted(found)}"
-    if only := told.get("found_only"):
+def _clients(consequence: Mapping[str, Any]) -> Iterator[str]:
+    if counts := consequence.get("found"):
+        yield f"explains {_counted(counts)}"
+    if only := consequence.get("found_only"):
         yield f"{_counted(only)} came while it held, and at no other time"
     for key, words in _FIGURES.items():
-        if (figure := told.get(key)) is not None:
+        if (figure := consequence.get(key)) is not None:
             yield words.format(*(figure if isinstance(figure, (list, tuple)) else [figure]))
     for name, words in _OF.items():
         points = [
-            f"{_PERCENTILES[key]} {pair[0]:,.1f} to {pair[1]:,.1f} ms" for key, pair in told.get(name, {}).items()
+            f"{_PERCENTILES[key]} {pair[0]:,.1f} to {pair[1]:,.1f} ms"
+            for key, pair in consequence.get(name, {}).items()
         ]
         if points:
             yield f"latency {words}: {', '.join(points)}"
 
 
-def _counted(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in found.items())
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
 def _s(milliseconds: float) -> str:

@@ -46,19 +46,19 @@ def open_under(history: History, readers: Sequence[Readers], declared: Declared)
     operations = OperationColumns.of(table)
     end_ns = np.where(operations.end_ns < 0, FOREVER, operations.end_ns)
     opened = _transactions(table, operations, end_ns) if declared.get(Transactions) else None
-    owners_told = declared.get(Group) is not None and any(reader.owners for reader in readers)
-    found: dict[int, dict[str, int]] = {}
+    owners_known = declared.get(Group) is not None and any(reader.owners for reader in readers)
+    counts: dict[int, dict[str, int]] = {}
     for fault in faults:
         hit = frozenset(fault.targets) if hits_clients(fault) else None
         sends = operations.sends & _under(fault, operations.start_ns, end_ns) & _of(operations.client, operations, hit)
-        own = found[fault.number] = {_SENDS: int(np.count_nonzero(sends))}
+        own = counts[fault.number] = {_SENDS: int(np.count_nonzero(sends))}
         if opened is not None:
             client, begun_ns, ended_ns = opened
             own[_TRANSACTIONS] = int((_under(fault, begun_ns, ended_ns) & _of(client, operations, hit)).sum())
         members = frozenset(name for name in hit or () if name.startswith(f"{CONSUMER}-"))
-        if members and owners_told:
+        if members and owners_known:
             own[_OWNED] = sum(_owns(reader, members, fault.start_ns) for reader in readers)
-    return found
+    return counts
 
 
 def nothing_open(

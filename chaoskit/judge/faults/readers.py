@@ -83,8 +83,8 @@ class Readers:
         for group, owners in self.owners.items():
             for before, now in pairwise(owners):
                 yield Changed(Change.NEW_OWNER, self.place, now.at_ns, now.member, before.member, group=group)
-        for each in self.breaks:
-            yield Changed(Change.UNSUBSCRIBED, self.place, each.at_ns, each.client, until_ns=each.until_ns)
+        for gap in self.breaks:
+            yield Changed(Change.UNSUBSCRIBED, self.place, gap.at_ns, gap.client, until_ns=gap.until_ns)
 
 
 def readers_of(history: History, end_ns: int) -> list[Readers]:
@@ -94,18 +94,18 @@ def readers_of(history: History, end_ns: int) -> list[Readers]:
         history: the history of a run; only `slice` is called on its operations.
         end_ns: the end of the load, ns since the start of the run.
     """
-    told = {(partition.topic, partition.partition): list(_told(partition)) for partition in history.partitions}
-    ops = sorted({act.op for acts in told.values() for act in acts})
+    acts_by_place = {(partition.topic, partition.partition): list(_acts(partition)) for partition in history.partitions}
+    ops = sorted({act.op for acts in acts_by_place.values() for act in acts})
     if not ops:
         return []
     rows = history.operations
     known = {op: _done(rows.slice(op, 1).to_pylist()[0]) for op in ops}
-    return [_readers(place, acts, known, end_ns) for place, acts in told.items() if acts]
+    return [_readers(place, acts, known, end_ns) for place, acts in acts_by_place.items() if acts]
 
 
-def _told(partition: StoredPartition) -> Iterator[_Act]:
+def _acts(partition: StoredPartition) -> Iterator[_Act]:
     for rows in each_observations(partition, ["op", "kind", "name"]):
-        chosen = rows.filter(pa.array(np.logical_or.reduce([is_word(rows["kind"], each) for each in _KINDS])))
+        chosen = rows.filter(pa.array(np.logical_or.reduce([is_word(rows["kind"], kind) for kind in _KINDS])))
         for row in chosen.to_pylist():
             yield _Act(row["op"], row["kind"], row["name"] or "")
 
@@ -130,4 +130,4 @@ def _readers(place: Place, acts: Sequence[_Act], known: Mapping[int, _Done], end
         elif client in away:
             breaks.append(Break(away.pop(client), at_ns, client))
     breaks += [Break(at_ns, None, client) for client, at_ns in away.items()]
-    return Readers(place, owners, sorted(breaks, key=lambda each: each.at_ns))
+    return Readers(place, owners, sorted(breaks, key=lambda gap: gap.at_ns))

@@ -48,8 +48,8 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
     no_readers: list[Readers] = []
     read = guard.run(lambda: readers_of(history, load["end_ns"]), no_readers, _READERS) if recorded else no_readers
-    of_readers = [changed for each in read for changed in each.changes()]
-    late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
+    of_readers = [changed for reader in read for changed in reader.changes()]
+    late = [late_ms(seconds, fault.start_ns, fault.healed_ns) for fault in recorded]
     late_starts = subject.late_starts(recorded)
     # What was done to single messages was not meant to put a host out of sync.
     of_messages = {effect.number for effect in effects(recorded) if effect.messages}

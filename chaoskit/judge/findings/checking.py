@@ -168,7 +168,7 @@ def check_partition(part: Part, guard: Guard = _STRICT) -> list[Checked]:
         guard.run(partial(_check, checker, part), _NOTHING, name_of(checker), anomalies=names_of(checker), where=where)
         for checker in checkers()
     ]
-    return [Checked(dated(part, each.findings), each.extract) for each in checked]
+    return [Checked(dated(part, result.findings), result.extract) for result in checked]
 
 
 def name_of(checker: Checker) -> str:
@@ -226,10 +226,10 @@ def settle_and_conclude(
     """
     tables = []
     for index, checker in enumerate(checkers()):
-        of_partitions = [each[index] for each in checked]
+        of_partitions = [results[index] for results in checked]
         conclude = partial(_conclude, checker, of_partitions, sent, operations)
-        found = _joined(of_partitions)
-        tables.append(guard.run(conclude, found, name_of(checker), anomalies=names_of(checker)))
+        findings = _joined(of_partitions)
+        tables.append(guard.run(conclude, findings, name_of(checker), anomalies=names_of(checker)))
     return pa.concat_tables([FINDINGS.empty_table(), *tables]).unify_dictionaries().combine_chunks()
 
 
@@ -251,11 +251,11 @@ def _conclude(checker: Checker, checked: Sequence[Checked], sent: Sent, operatio
     findings = _joined(checked)
     if isinstance(checker, Settling) and len(values := checker.open_values(findings)):
         findings = checker.settle(findings, pa.concat_tables(sent(checker, values)))
-    extracts = [each.extract for each in checked if each.extract is not None and each.extract.num_rows]
+    extracts = [result.extract for result in checked if result.extract is not None and result.extract.num_rows]
     if isinstance(checker, Spanning) and extracts:
         findings = pa.concat_tables([findings, checker.conclude(pa.concat_tables(extracts), operations())])
     return findings
 
 
 def _joined(checked: Sequence[Checked]) -> pa.Table:
-    return pa.concat_tables([FINDINGS.empty_table(), *(each.findings for each in checked)])
+    return pa.concat_tables([FINDINGS.empty_table(), *(result.findings for result in checked)])

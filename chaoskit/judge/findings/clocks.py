@@ -28,11 +28,11 @@ def certain(part: Part, check: Callable[[Part], pa.Table]) -> pa.Table:
         part: the partition.
         check: returns findings.
     """
-    found = check(part)
-    for other in _moved(part) if found.num_rows else ():
+    findings = check(part)
+    for other in _moved(part) if findings.num_rows else ():
         again = set(_keys(check(other)))
-        found = found.filter(pa.array([key in again for key in _keys(found)], pa.bool_()))
-    return found
+        findings = findings.filter(pa.array([key in again for key in _keys(findings)], pa.bool_()))
+    return findings
 
 
 def _moved(part: Part) -> Iterator[Part]:

@@ -31,7 +31,7 @@ def proved(history: History) -> tuple[int, ...]:
     parts = [group.filter(pc.is_in(group["txn"], value_set=unknown.combine_chunks())) for group in _groups(history)]
     members = pa.concat_tables(parts).unify_dictionaries()
     audits = pa.concat_tables(group.filter(_audits(group)).select(["op"]) for group in _groups(history))["op"]
-    found: set[int] = set()
+    transactions: set[int] = set()
     for partition in history.partitions:
         messages = read_messages(partition)
         sent = pc.equal(messages["direction"].cast(pa.string()), "sent")
@@ -39,8 +39,8 @@ def proved(history: History) -> tuple[int, ...]:
         if len(audits):
             read = _of(read, "op", audits)
         ours = _of(messages.filter(sent), "op", members["op"])
-        found.update(_of(members, "op", _of(ours, "value", read["value"])["op"])["txn"].to_pylist())
-    return tuple(sorted(found & set(unknown.to_pylist())))
+        transactions.update(_of(members, "op", _of(ours, "value", read["value"])["op"])["txn"].to_pylist())
+    return tuple(sorted(transactions & set(unknown.to_pylist())))
 
 
 def _groups(history: History) -> Iterator[pa.Table]:

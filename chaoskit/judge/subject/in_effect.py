@@ -46,8 +46,8 @@ def in_effect(options: Any, settings: Sequence[Setting], reported: Reported) -> 
                 if not setting.same(value, declared)
             ]
         if len(set(values.values())) > 1:
-            of_each = ", ".join(f"{value} of {of}" for of, value in values.items())
-            doubts.append(f"{setting.name} was not the same everywhere: {of_each}")
+            listed = ", ".join(f"{value} of {of}" for of, value in values.items())
+            doubts.append(f"{setting.name} was not the same everywhere: {listed}")
         elif values:
             options = _with(options, setting.path, next(iter(values.values())))
     return options, [*doubts, *_unreported(settings, reported)]

@@ -44,7 +44,7 @@ def other_incidents(recorded: Sequence[Fault], late: dict[int, int]) -> Iterator
             begun = due_ns < other.start_ns < fault.start_ns
             if other.number == fault.number or not (begun or due_ns < (other.healed_ns or 0) < fault.start_ns):
                 continue
-            what, beside = (f"{each.kind} of {', '.join(each.targets)}" for each in (fault, other))
+            what, beside = (f"{candidate.kind} of {', '.join(candidate.targets)}" for candidate in (fault, other))
             meanwhile = f"{beside} {'began' if begun else 'was healed'} meanwhile"
             yield (
                 f"{what} began {late_ns / 1e9:.1f} s late, and {meanwhile}: it was another incident; leave more time "

@@ -90,38 +90,38 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
     stalled = _stood_ns(waits, ("fault", "long"), timing, around)
     unheard = _stood_ns(waits, ("unheard-fault", "unheard-long"), timing, around)
     return [
-        _of_fault(number, *each, quiet, bins, timing)
-        for number, each in enumerate(zip(held, stalled, unheard, strict=True))
+        _of_fault(number, *measured, quiet, bins, timing)
+        for number, measured in enumerate(zip(held, stalled, unheard, strict=True))
     ]
 
 
 def _of_fault(  # noqa: PLR0917 - what is known of one fault
     number: int, held: Flags, stalled_ns: int, unheard_ns: int, quiet: Flags, bins: _Bins, timing: Timing
 ) -> dict[str, Any] | None:
-    told: dict[str, Any] = {}
+    experienced: dict[str, Any] = {}
     if not held.any():
         return None
     if not (stalled_ns or unheard_ns) and not bins.due[held].any():
         return None  # nothing was sent that could have shown anything
     if not_acked := _not_acknowledged(held, bins.usually_open, bins):
-        told["not_acknowledged"] = not_acked
+        experienced["not_acknowledged"] = not_acked
     if stalled_ns:
-        told["stalled_ms"] = round(stalled_ns / 1e6, 1)
+        experienced["stalled_ms"] = round(stalled_ns / 1e6, 1)
     if unheard_ns:
-        told["unheard_ms"] = round(unheard_ns / 1e6, 1)
+        experienced["unheard_ms"] = round(unheard_ns / 1e6, 1)
     fault = timing.faults[number]
     whole = _overlapping(timing, fault.start_ns, _end_ns(fault, timing), whole=True) & held
     held = whole if whole.any() else held
     before = quiet & (np.arange(quiet.size) < int(np.flatnonzero(held)[0]))
     quiet = before if np.count_nonzero(before) >= _QUIET_MIN else quiet
     if np.count_nonzero(quiet) < _QUIET_MIN:
-        return told or None
+        return experienced or None
     for name, series in (("send", bins.send), ("end_to_end", bins.end_to_end)):
         if slower := dict(_slower(series, held, quiet)):
-            told[name] = slower
-    if not told.keys() & {"stalled_ms", "unheard_ms", "end_to_end"}:
-        told |= _waited(bins.end_to_end["max_ms"], held, quiet)
-    return told | dict(_fewer(held, quiet, bins, timing.load.grid_ns))
+            experienced[name] = slower
+    if not experienced.keys() & {"stalled_ms", "unheard_ms", "end_to_end"}:
+        experienced |= _waited(bins.end_to_end["max_ms"], held, quiet)
+    return experienced | dict(_fewer(held, quiet, bins, timing.load.grid_ns))
 
 
 def _fewer(held: Flags, quiet: Flags, bins: _Bins, grid_ns: int) -> Iterator[tuple[str, Any]]:
@@ -151,7 +151,7 @@ def _waited(longest: Floats, held: Flags, quiet: Flags) -> dict[str, list[float]
 
 def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tuple[str, list[float]]]:
     for name, (factor, more_ms) in _BEYOND.items():
-        usual, under = (each[~np.isnan(each)] for each in (series[name][quiet], series[name][held]))
+        usual, under = (values[~np.isnan(values)] for values in (series[name][quiet], series[name][held]))
         if usual.size and under.size and float(np.median(under)) > factor * float(usual.max()) + more_ms:
             yield name, [round(float(usual.max()), 3), round(float(np.median(under)), 3)]
 
@@ -178,15 +178,15 @@ def _stood_ns(waits: pa.Table, of: tuple[str, str], timing: Timing, around: Sequ
     for first_ns, last_ns in around:
         outside &= (begin_ns < first_ns) | (begin_ns >= last_ns)
     least_ns = max(_STALLED_NS, _STALLED_TIMES * int(lasted_ns[outside].max(initial=0)))
-    found = []
+    durations_ns = []
     for number, fault in enumerate(timing.faults):
         own = waits.filter(pc.and_(pc.equal(waits["of"], of_fault), pc.equal(waits["number"], number)))
         own_begin_ns, own_end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
         soon = own_begin_ns >= fault.start_ns - timing.load.grid_ns
         under = (begin_ns >= fault.start_ns) & (begin_ns < _end_ns(fault, timing))
         longest_ns = max((own_end_ns - own_begin_ns)[soon].max(initial=0), lasted_ns[under].max(initial=0))
-        found.append(int(longest_ns) if longest_ns >= least_ns else 0)
-    return found
+        durations_ns.append(int(longest_ns) if longest_ns >= least_ns else 0)
+    return durations_ns
 
 
 def _end_ns(fault: FaultTimes, timing: Timing) -> int:
@@ -226,12 +226,12 @@ def _binned(counts: pa.Table, timing: Timing) -> _Bins:
 
 
 def _percentiles(at: Ints, bucket: Ints, count: Ints, size: int) -> dict[str, Floats]:
-    found = {name: np.full(size, np.nan) for name in _POINTS}
+    percentiles = {name: np.full(size, np.nan) for name in _POINTS}
     order = np.lexsort((bucket, at))
     at, bucket, count = at[order], bucket[order], count[order]
     begins = np.searchsorted(at, np.arange(size + 1))
     for index in np.unique(at).tolist():
         part = slice(begins[index], begins[index + 1])
         for name, value in percentiles_of(bucket[part], count[part], _POINTS).items():
-            found[name][index] = value
-    return found
+            percentiles[name][index] = value
+    return percentiles

@@ -103,8 +103,8 @@ class OperationColumns:
     def rows(self, op: Ints) -> Ints:
         """Return the rows of some operations."""
         whole = self.op.size and self.op[-1] - self.op[0] == self.op.size - 1
-        found: Ints = op - self.op[0] if whole else np.searchsorted(self.op, op)
-        return found
+        rows: Ints = op - self.op[0] if whole else np.searchsorted(self.op, op)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ def delivered_rows(
     readers, _ = grouped(observations, operations, model)
     reader = readers[operations.client[operations.rows(messages["op"].to_numpy()[rows])]]
     first = np.zeros(rows.size, np.bool_)
-    for each in np.unique(reader):
-        own = np.flatnonzero(reader == each)
+    for reader_number in np.unique(reader):
+        own = np.flatnonzero(reader == reader_number)
         first[own[first_of_each(value[own], received_ns[own])]] = True
     return rows[first], np.where(reader[first] < readers.size, -1, reader[first])
 
@@ -232,17 +232,23 @@ def segments(timing: Timing, instants_ns: Ints) -> Ints:
 
 
 def waits_rows(
-    found: Waits, told: Iterable[tuple[str, int, Wait]], due: tuple[int, int] | None, acks: tuple[int, int] | None
+    partition_waits: Waits,
+    labelled_waits: Iterable[tuple[str, int, Wait]],
+    due: tuple[int, int] | None,
+    acks: tuple[int, int] | None,
 ) -> list[dict[str, Any]]:
     """Return rows of WAITS of a partition, without its name.
 
     Args:
-        found: all its waits.
-        told: those of the load, of each fault and of each window.
+        partition_waits: all its waits.
+        labelled_waits: those of the load, of each fault and of each window.
         due: when sends were due first and last.
         acks: the first and the last acknowledgement.
     """
-    rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    rows = [
+        *labelled_waits,
+        *(("long", number, wait) for number, wait in enumerate(partition_waits.lasting(UNAVAILABLE_MIN_NS))),
+    ]
     rows += [("sends", 0, Wait(*due, answered=False))] if due else []
     rows += [("acks", 0, Wait(*acks, answered=True))] if acks else []
     return [
@@ -251,22 +257,22 @@ def waits_rows(
     ]
 
 
-def waits_of(found: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
+def waits_of(partition_waits: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
     """Yield the waits of the load, of each fault and of each window."""
     load = timing.load
-    if (longest := found.longest(load.begin_ns, load.end_ns)) is not None:
+    if (longest := partition_waits.longest(load.begin_ns, load.end_ns)) is not None:
         yield "load", 0, longest
     for number, fault in enumerate(timing.faults):
         until_ns = load.end_ns if fault.healed_ns is None else fault.healed_ns
-        if (longest := found.longest(fault.start_ns, until_ns)) is not None:
+        if (longest := partition_waits.longest(fault.start_ns, until_ns)) is not None:
             yield "fault", number, longest
         for of, instant_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
             if instant_ns is None or instant_ns >= load.end_ns:
                 continue
-            if (wait := found.after(instant_ns, timing.soon_ns(instant_ns))) is not None:
+            if (wait := partition_waits.after(instant_ns, timing.soon_ns(instant_ns))) is not None:
                 yield of, number, wait
     for number, window in enumerate(timing.windows):
-        if (longest := found.longest_within(*window)) is not None:
+        if (longest := partition_waits.longest_within(*window)) is not None:
             yield "window", number, longest
 
 

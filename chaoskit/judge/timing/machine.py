@@ -81,9 +81,9 @@ def late_ms(seconds: Sequence[Second], begin_ns: int, end_ns: int | None) -> flo
     """
     begins_ns = [0, *(second["at_ns"] for second in seconds)]
     within = (
-        each["late_ms"]
-        for each, first_ns in zip(seconds, begins_ns, strict=False)
-        if (end_ns is None or first_ns <= end_ns) and each["at_ns"] >= begin_ns
+        second["late_ms"]
+        for second, first_ns in zip(seconds, begins_ns, strict=False)
+        if (end_ns is None or first_ns <= end_ns) and second["at_ns"] >= begin_ns
     )
     return max(within, default=None)
 
@@ -104,7 +104,7 @@ def machine_of(seconds: Sequence[Second], begin_ns: int = 0, end_ns: int = _ENDL
             clients[name] += used / len(seconds)
     cores = seconds[0]["cores"]
     idle, iowait, steal = (
-        fmean(each) for each in zip(*((s["idle"], s["iowait"], s["steal"]) for s in seconds), strict=True)
+        fmean(shares) for shares in zip(*((s["idle"], s["iowait"], s["steal"]) for s in seconds), strict=True)
     )
     return Machine(
         cores=cores,

@@ -113,7 +113,7 @@ def _delivered(
     acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
     groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
     seen = [are_in(acked, np.sort(value[reader == group])) for group in groups]
-    yield single("undelivered", sum(np.count_nonzero(~each) for each in seen))
+    yield single("undelivered", sum(np.count_nonzero(~flags) for flags in seen))
 
 
 def _late(tables: tuple[pa.Table, pa.Table], first: Ints, timing: Timing) -> Iterator[pa.Table]:
@@ -125,14 +125,14 @@ def _late(tables: tuple[pa.Table, pa.Table], first: Ints, timing: Timing) -> Ite
         yield counted("late", timing.phases(sent_ns, received_ns), buckets(late_ns))
 
 
-def _waits(sends: CountedSends, found: Waits, told: list[tuple[str, int, Wait]]) -> list[dict[str, Any]]:
+def _waits(sends: CountedSends, waits: Waits, labelled_waits: list[tuple[str, int, Wait]]) -> list[dict[str, Any]]:
     due = acks = None
     if sends.due_ns.size:
         due = int(sends.due_ns.min()), int(sends.due_ns.max())
     if sends.acked.any():
         done_ns = sends.done_ns[sends.acked]
         acks = int(done_ns.min()), int(done_ns.max())
-    return waits_rows(found, told, due, acks)
+    return waits_rows(waits, labelled_waits, due, acks)
 
 
 def _zeros(like: Ints) -> Ints:

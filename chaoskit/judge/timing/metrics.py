@@ -36,14 +36,14 @@ _MILLION = 1e6
 
 def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
     """Return COUNTS and WAITS of a history; see `chaoskit.judge.timing.measuring`."""
-    counts, found = [operations_counted(history.operations)], [WAITS.empty_table()]
+    counts, wait_tables = [operations_counted(history.operations)], [WAITS.empty_table()]
     operations = OperationColumns.of(history.operations)
     for partition in history.partitions:
         tables = read_messages(partition), read_observations(partition)
         counted, waits = partition_measured(partition, model_of(history, partition.topic), tables, operations, timing)
         counts.append(counted)
-        found.append(waits)
-    return summed(counts), pa.concat_tables(found)
+        wait_tables.append(waits)
+    return summed(counts), pa.concat_tables(wait_tables)
 
 
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
@@ -163,10 +163,10 @@ def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
     load = timing.load
     waits = pa.concat_tables([waits, _never_again(waits, timing)])
     longest = max([_worst(_of(waits, "load")), _stuck_ns(waits, load)])
-    told = _recoveries(waits)
+    recoveries = _recoveries(waits)
     return {
         "longest_unavailable_ms": _milliseconds(longest),
-        **told,
+        **recoveries,
         **_silences(waits, "unheard"),
         "partitions": list(_partitions(waits)),
         "by_fault": [
@@ -178,26 +178,26 @@ def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
 
 def _of_fault(waits: pa.Table, number: int) -> dict[str, Any]:
     own = waits.filter(pc.equal(waits["number"], number))
-    found = _of(own, "fault")
-    told: dict[str, Any] = _recoveries(own)
-    if found.num_rows:
-        index = int(np.argmax(_lasted(found)))
-        told["unavailable_ms"] = _milliseconds(_lasted(found)[index])
-        told["unavailable_in"] = _place(found.slice(index, 1).to_pylist()[0])
-    return told | _silences(own, "unheard-fault")
+    longest = _of(own, "fault")
+    content: dict[str, Any] = _recoveries(own)
+    if longest.num_rows:
+        index = int(np.argmax(_lasted(longest)))
+        content["unavailable_ms"] = _milliseconds(_lasted(longest)[index])
+        content["unavailable_in"] = _place(longest.slice(index, 1).to_pylist()[0])
+    return content | _silences(own, "unheard-fault")
 
 
 def _silences(waits: pa.Table, of: str) -> dict[str, Any]:
     """Return the longest silence of a reader, whose it was, and the longest time from a healing to a receive, and how
     many readers received nothing after it; empty if nothing is known of readers."""
-    found, heard = _of(waits, of), _of(waits, "heard")
-    if not found.num_rows:
+    silences, heard = _of(waits, of), _of(waits, "heard")
+    if not silences.num_rows:
         return {}
-    index = int(np.argmax(_lasted(found)))
-    row = found.slice(index, 1).to_pylist()[0]
+    index = int(np.argmax(_lasted(silences)))
+    row = silences.slice(index, 1).to_pylist()[0]
     deaf = heard.filter(pc.invert(heard["answered"]))
     return {
-        "unheard_ms": _milliseconds(_lasted(found)[index]),
+        "unheard_ms": _milliseconds(_lasted(silences)[index]),
         "unheard_by": {"reader": row["reader"], "partition": _place(row), "from_s": round(row["begin_ns"] / 1e9, 3)},
         "heard_after_heal_ms": _milliseconds(_worst(heard)) if heard.num_rows else None,
         "not_heard": deaf.group_by(["topic", "partition", "reader"]).aggregate([]).num_rows,
@@ -219,18 +219,18 @@ def _recoveries(waits: pa.Table) -> dict[str, Any]:
 
 def _partitions(waits: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield the availability of the worst partitions, worst first."""
-    found = _of(waits, "load")
-    worst = np.argsort(-_lasted(found), kind="stable")[:PARTITIONS_TOLD]
-    for row in found.take(pa.array(worst)).to_pylist():
+    longest = _of(waits, "load")
+    worst = np.argsort(-_lasted(longest), kind="stable")[:PARTITIONS_TOLD]
+    for row in longest.take(pa.array(worst)).to_pylist():
         here = pc.and_(pc.equal(waits["topic"], row["topic"]), pc.equal(waits["partition"], row["partition"]))
-        told = _recoveries(waits.filter(here))
+        recoveries = _recoveries(waits.filter(here))
         yield {
             "partition": _place(row),
             "longest_unavailable_ms": _milliseconds(row["end_ns"] - row["begin_ns"]),
             "from_s": round(row["begin_ns"] / 1e9, 3),
-            "recovered_after_heal_ms": told["recovered_after_heal_ms"],
-            "recovered_after_undoing_ms": told["recovered_after_undoing_ms"],
-            "recovered": not told["not_recovered"],
+            "recovered_after_heal_ms": recoveries["recovered_after_heal_ms"],
+            "recovered_after_undoing_ms": recoveries["recovered_after_undoing_ms"],
+            "recovered": not recoveries["not_recovered"],
         }
 
 
@@ -241,11 +241,11 @@ def _never_again(waits: pa.Table, timing: Timing) -> pa.Table:
     sends, rows = _of(waits, "sends").sort_by("end_ns").to_pylist()[-1:], []
     last_ns = max(_of(waits, "acks")["end_ns"].to_pylist(), default=-1)
     for number, fault in enumerate(timing.faults):
-        told = set(waits.filter(pc.equal(waits["number"], number))["of"].to_pylist())
+        kinds = set(waits.filter(pc.equal(waits["number"], number))["of"].to_pylist())
         for of, at_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
             if at_ns is None or at_ns >= load.end_ns or (load.last_ns < at_ns and load.stuck_ns is None):
                 continue
-            if of not in told and last_ns < at_ns:
+            if of not in kinds and last_ns < at_ns:
                 wait = {"of": of, "number": number, "begin_ns": at_ns, "end_ns": load.end_ns, "answered": False}
                 rows += [{**send, **wait} for send in sends]
     return pa.Table.from_pylist(rows, WAITS)
@@ -292,13 +292,13 @@ def _written(recorded: HdrHistogram, folder: Path, name: str) -> HdrHistogram:
 
 
 def _slowest(counts: pa.Table, series: str, timing: Timing) -> dict[str, Any]:
-    found = slowest(counts, series, timing)
-    return {} if found is None else {"slowest": found}
+    worst = slowest(counts, series, timing)
+    return {} if worst is None else {"slowest": worst}
 
 
 def _percentiles(recorded: HdrHistogram, without: int, whole: HdrHistogram | None = None) -> dict[str, Any]:
     """Return percentiles, and how many have none; `whole` counts these as well. Empty if there is nothing at all."""
     if not recorded.get_total_count() and not without:
         return {}
-    told: dict[str, Any] = {**summary(recorded), "without": without}
-    return told if whole is None else {**told, "all_due": summary(whole)}
+    percentiles: dict[str, Any] = {**summary(recorded), "without": without}
+    return percentiles if whole is None else {**percentiles, "all_due": summary(whole)}

@@ -79,10 +79,10 @@ class Recovery(TypedDict):
     answered: NotRequired[list[tuple[Nanoseconds, Nanoseconds]]]
 
 
-def _timed(told: Any) -> Any:
-    if told["recovered"] is not None and not {"bound_s", "took_s"} <= told.keys():
+def _timed(recovery: Any) -> Any:
+    if recovery["recovered"] is not None and not {"bound_s", "took_s"} <= recovery.keys():
         raise ValueError("recovered without bound_s and took_s")
-    return told
+    return recovery
 
 
 def read_recovery(folder: Path) -> Recovery:
@@ -94,5 +94,5 @@ def read_recovery(folder: Path) -> Recovery:
     path = folder / store.RECOVERY
     if not path.exists():
         return {"recovered": None}
-    told: Recovery = store.read_json(path, Annotated[Recovery, AfterValidator(_timed)])
-    return told
+    recovery: Recovery = store.read_json(path, Annotated[Recovery, AfterValidator(_timed)])
+    return recovery

@@ -191,10 +191,10 @@ def load_of(folder: Path) -> Load:
 
     If the run did not record that, because it was killed or imported, they were due as long as some were made.
     """
-    told = read_recovery(folder)
-    begin_ns = told.get("load_start_ns", 0)
+    recovery = read_recovery(folder)
+    begin_ns = recovery.get("load_start_ns", 0)
     first_ns, last_ns = sending_extent(folder / "operations.parquet", begin_ns)
-    planned = told.get("load")
+    planned = recovery.get("load")
     if planned is None:
         return Load(first_ns, last_ns, last_ns)
     end_ns, paced = planned["end_ns"], planned["paced"]
@@ -217,7 +217,7 @@ def sending_extent(path: Path, load_start_ns: int) -> tuple[int, int]:
         if high >= load_start_ns and (starts := _starts(path, group, load_start_ns)).size:
             begin = min(int(starts.min()), begin) if begin is not None else int(starts.min())
     end: int | None = None
-    for _, high, group in sorted(extents, key=lambda each: -each[1]):
+    for _, high, group in sorted(extents, key=lambda extent: -extent[1]):
         if begin is None or (end is not None and high <= end):
             break
         if (starts := _starts(path, group, load_start_ns)).size:

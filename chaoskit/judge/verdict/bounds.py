@@ -57,10 +57,10 @@ def compare(
 
 def describe(bounded: Bounded) -> str:
     """Return a time, its bound and whether it is kept, in words."""
-    told = "none" if bounded.measured_ms is None else f"{bounded.measured_ms:,.1f} ms"
+    measured = "none" if bounded.measured_ms is None else f"{bounded.measured_ms:,.1f} ms"
     note = f" ({bounded.note})" if bounded.note else ""
     word = "as expected" if bounded.met else "NOT as expected" if bounded.missed else "not known, expected"
-    return f"{told}{note}, {word}: {bounded.expected}"
+    return f"{measured}{note}, {word}: {bounded.expected}"
 
 
 def _compared(bound: Bound, measured_ms: float | None, note: str) -> Bounded:

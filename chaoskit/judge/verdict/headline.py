@@ -54,10 +54,10 @@ class StoredAnomaly:
     probes: int = 0
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> StoredAnomaly:
+    def of(cls, anomaly: Mapping[str, Any]) -> StoredAnomaly:
         """Read one."""
-        more = {name: told[name] for name in ("messages", "doubt", "probes") if name in told}
-        return cls(told["count"], told["allowed"], told["explained"], **more)
+        more = {name: anomaly[name] for name in ("messages", "doubt", "probes") if name in anomaly}
+        return cls(anomaly["count"], anomaly["allowed"], anomaly["explained"], **more)
 
     @property
     def distinct(self) -> int:
@@ -157,8 +157,8 @@ def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
 
 def _left_in_sync(fault: Mapping[str, Any]) -> bool:
     changed = fault.get("consequence") or {}
-    told_more = {"membership", "found", "found_only"} & set(changed)
-    return bool(changed and fault.get("stayed_in_sync")) and not told_more
+    more = {"membership", "found", "found_only"} & set(changed)
+    return bool(changed and fault.get("stayed_in_sync")) and not more
 
 
 def _idle(fault: Mapping[str, Any]) -> str:
@@ -181,16 +181,16 @@ def _parts(  # noqa: PLR0917 - see `headline`
         yield "UNKNOWN: nothing was acknowledged"
         yield from _beside(anomalies)
         return
-    losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
-    for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
-        lasted_s = found.distinct / sends_per_s if sends_per_s else 0.0
+    losses, unseen = _of_kinds(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
+    for _, counted in sorted(losses, key=lambda named: -named[1].count)[:1]:
+        lasted_s = counted.distinct / sends_per_s if sends_per_s else 0.0
         lasted = f" ({lasted_s:,.1f} s of traffic)" if lasted_s >= _TRAFFIC_MIN_S else ""
-        yield f"LOST {_of_acknowledged(found, acked)}{lasted}, {_why(found)}"
-    gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
-    for name, found in gone:
+        yield f"LOST {_of_acknowledged(counted, acked)}{lasted}, {_why(counted)}"
+    gone = _of_kinds(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
+    for name, counted in gone:
         anomaly = installed.anomalies()[name]
         word = "LOST" if anomaly.gone is Gone.VANISHED else "GONE"
-        yield f"{word} {_of_acknowledged(found, acked)}, which {anomaly.became}, {_why(found)}"
+        yield f"{word} {_of_acknowledged(counted, acked)}, which {anomaly.became}, {_why(counted)}"
     if unseen:
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
@@ -206,51 +206,51 @@ def _parts(  # noqa: PLR0917 - see `headline`
     yield from _beside(anomalies)
 
 
-def _of_acknowledged(found: Counted, acked: int) -> str:
+def _of_acknowledged(counted: Counted, acked: int) -> str:
     """Return how many messages are gone, of how many. There may be more than acknowledged ones: a message whose
     acknowledgement did not arrive can vanish, too."""
-    missing, deliveries = found.distinct, found.count - found.probes
-    told = f"{missing:,} of {acked:,} acknowledged messages"
+    missing, deliveries = counted.distinct, counted.count - counted.probes
+    amount = f"{missing:,} of {acked:,} acknowledged messages"
     if missing > acked:
-        told = f"{missing:,} messages, of which at most {acked:,} were acknowledged"
+        amount = f"{missing:,} messages, of which at most {acked:,} were acknowledged"
     if missing != deliveries:
-        told += f" (for several readers: {deliveries:,} deliveries)"
-    return f"{told} and {found.probes:,} probes of the final read" if found.probes else told
+        amount += f" (for several readers: {deliveries:,} deliveries)"
+    return f"{amount} and {counted.probes:,} probes of the final read" if counted.probes else amount
 
 
 def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:
     """Yield what else was found, or not."""
-    told = {name for name, each in installed.anomalies().items() if each.gone not in (Gone.NO, Gone.CUT)}
-    wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
+    gone = {name for name, anomaly in installed.anomalies().items() if anomaly.gone not in (Gone.NO, Gone.CUT)}
+    wrong = [name for name, counted in anomalies.items() if not counted.allowed and counted.count and name not in gone]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
-    notable = (name for name, each in installed.anomalies().items() if each.notable)
+    notable = (name for name, anomaly in installed.anomalies().items() if anomaly.notable)
     for name in notable:
         if (noted := anomalies.get(name)) and noted.count and noted.allowed:
             yield f"{noted.count:,} {name}"
-    if missed := [name for name, found in anomalies.items() if not found.allowed and not found.count]:
+    if missed := [name for name, counted in anomalies.items() if not counted.allowed and not counted.count]:
         yield f"expected, and not found: {', '.join(missed)}"
 
 
-def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Counted]]:
-    return [(name, found) for name in installed.gone(*kinds) if (found := anomalies.get(name)) and found.count]
+def _of_kinds(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Counted]]:
+    return [(name, counted) for name in installed.gone(*kinds) if (counted := anomalies.get(name)) and counted.count]
 
 
-def _why(found: Counted) -> str:
-    explained = found.causes and sum(cause["count"] for cause in found.causes) >= found.count
-    if not found.allowed and not explained:
+def _why(counted: Counted) -> str:
+    explained = counted.causes and sum(cause["count"] for cause in counted.causes) >= counted.count
+    if not counted.allowed and not explained:
         return "though your settings forbid it"
-    if not found.allowed:
-        rules = ", ".join(dict.fromkeys(cause["rule"] for cause in found.causes))
-        if any(cause.get("known") for cause in found.causes):
+    if not counted.allowed:
+        rules = ", ".join(dict.fromkeys(cause["rule"] for cause in counted.causes))
+        if any(cause.get("known") for cause in counted.causes):
             return f"a known issue ({rules}) that you did not accept"
         return f"though you expected otherwise; your settings allow it ({rules})"
-    if found.doubt:
+    if counted.doubt:
         return "and nobody knows whether your settings allow it"
     if not explained:
         return "as expected"
     by_rule: dict[str, dict[str, None]] = {}
-    for cause in found.causes:
+    for cause in counted.causes:
         by_rule.setdefault(cause["rule"], {})[cause["what"]] = None
     parts = [f"{rule}: {_listed(list(what))}" if any(what) else rule for rule, what in by_rule.items()]
     return f"allowed by your settings ({'; '.join(parts)})"

@@ -101,15 +101,17 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
     if declared is None or routed is None:
         raise BadInput(f"{folder / store.SCENARIO} does not belong to this run: its logs were digested. {RESTORE}")
     group = declared.get(Group)
-    found = Digested(folder, routed.places, group.count if group else 0)
-    timing = Timing(found.load(load_of(folder)), faults)
-    load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
-    told = found.told({place: history.audit(*place) for place in subject.partitions})
-    digest = digest_of(found, told, routed.places)
-    sure = sure_of(subject, history, told, digest)
-    unlooked = found.unlooked(timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns)
-    subject = replace(subject, liveness=_with_problems(subject.liveness, (*told.doubts, *unlooked)))
-    several = Several(told.count, lambda judged: found.expanded(judged, told), digest)
+    digested_run = Digested(folder, routed.places, group.count if group else 0)
+    timing = Timing(digested_run.load(load_of(folder)), faults)
+    load = figures(digested_run.counts(timing), digested_run.waits(timing), timing, folder / "latency")
+    digest_findings = digested_run.told({place: history.audit(*place) for place in subject.partitions})
+    digest = digest_of(digested_run, digest_findings, routed.places)
+    sure = sure_of(subject, history, digest_findings, digest)
+    unlooked = digested_run.unlooked(
+        timing.load, faced(history, subject.bound_ns), paused(subject.liveness), subject.bound_ns
+    )
+    subject = replace(subject, liveness=_with_problems(subject.liveness, (*digest_findings.doubts, *unlooked)))
+    several = Several(digest_findings.count, lambda judged: digested_run.expanded(judged, digest_findings), digest)
     return judge(folder, subject, history, sure, load, Guard(), several)
 
 
@@ -230,7 +232,7 @@ def _anomalies(
     if subject.origin == JEPSEN:
         promises = allowed_of_jepsen(explained.findings, history)
     return {
-        name: _found(name, subject, history, explained, promises.get(name), counts.get(name, 0), unjudged)
+        name: _judged_anomaly(name, subject, history, explained, promises.get(name), counts.get(name, 0), unjudged)
         for name in installed.anomalies()
         if name in counts or name in subject.expect
     }
@@ -239,7 +241,7 @@ def _anomalies(
 def _explained_by(anomalies: Mapping[str, Found]) -> dict[int, int]:
     """Return of how many findings of one anomaly each fault is a cause, at most."""
     counts: dict[int, int] = {}
-    for cause in (cause for found in anomalies.values() for cause in found.causes):
+    for cause in (cause for anomaly in anomalies.values() for cause in anomaly.causes):
         for fault in cause["faults"]:
             counts[fault] = max(counts.get(fault, 0), cause["count"])
     return counts
@@ -288,7 +290,7 @@ def _commonest_error(operations: pa.Table) -> str:
     return next((error for error, _ in errors.most_common(1)), "")
 
 
-def _found(  # noqa: PLR0917 - see `judge`
+def _judged_anomaly(  # noqa: PLR0917 - see `judge`
     name: str,
     subject: Subject,
     history: History,
@@ -310,15 +312,15 @@ def _found(  # noqa: PLR0917 - see `judge`
     if anomaly.measured and name in subject.bounds:
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
     allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=doubt)
-    told = _told(causes, rows, history)
+    described = _causes_as_json(causes, rows, history)
     return Found(
         count,
         allowance.allowed,
         allowance.why,
-        with_procedure(allowance.remedy or (anomaly.remedy if count else ""), told),
+        with_procedure(allowance.remedy or (anomaly.remedy if count else ""), described),
         _between_s(rows),
         tuple(examples(rows, history.operations, subject.describe)),
-        told,
+        described,
         doubt,
         _not_looked_for(anomaly, history, unjudged) if not count and name in subject.expect else "",
         *missing_of(name, rows, history.operations),
@@ -332,15 +334,19 @@ def _not_looked_for(anomaly: Anomaly, history: History, unjudged: Mapping[str, s
     return unrecorded(anomaly, history)
 
 
-def _told(causes: Sequence[tuple[Cause | None, int]], rows: pa.Table, history: History) -> tuple[dict[str, Any], ...]:
+def _causes_as_json(
+    causes: Sequence[tuple[Cause | None, int]], rows: pa.Table, history: History
+) -> tuple[dict[str, Any], ...]:
     """Return causes as in verdict.json; those of one rule and the same faults are one."""
-    told: dict[tuple[str, str, str], dict[str, Any]] = {}
+    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
     for cause, count in causes:
         if cause is not None:
-            each = {**describe_cause(cause, count), "chain": _chain(cause, rows, history)}
-            same = told.setdefault((each["rule"], each["what"], each["chain"]), {**each, "count": 0})
+            described = {**describe_cause(cause, count), "chain": _chain(cause, rows, history)}
+            same = merged.setdefault(
+                (described["rule"], described["what"], described["chain"]), {**described, "count": 0}
+            )
             same["count"] += count
-    return tuple(told.values())
+    return tuple(merged.values())
 
 
 def _chain(cause: Cause, rows: pa.Table, history: History) -> str:

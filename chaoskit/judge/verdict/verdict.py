@@ -109,7 +109,7 @@ class Verdict:
     @property
     def headline(self) -> str:
         """What happened, in one sentence."""
-        missed = [name for name, each in self.bounds.items() if each.missed]
+        missed = [name for name, bound in self.bounds.items() if bound.missed]
         idle = without_consequence(self.faults)
         unread = not self.audit["complete"] or any(
             self.anomalies[name].count for name in installed.gone(Gone.UNSEEN) if name in self.anomalies
@@ -170,7 +170,7 @@ class Verdict:
             "liveness": dict(self.liveness),
             "availability": dict(self.availability),
             "latency": dict(self.latency),
-            "bounds": {name: asdict(each) for name, each in self.bounds.items()},
+            "bounds": {name: asdict(bound) for name, bound in self.bounds.items()},
             **({"tolerated": list(self.tolerated)} if self.tolerated else {}),
             **({"drivers": list(self.drivers)} if self.drivers else {}),
             **({"machine": self.machine} if self.machine else {}),
@@ -274,13 +274,13 @@ def decide(
     """
     forbidden = {name: anomaly for name, anomaly in anomalies.items() if not anomaly.allowed}
     wrong = [*_not_allowed(forbidden)]
-    absent = [f"no {name} was found ({each.why})" for name, each in forbidden.items() if not each.count]
+    absent = [f"no {name} was found ({anomaly.why})" for name, anomaly in forbidden.items() if not anomaly.count]
     if recovered is False:
         wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
         where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
-    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.missed]
+    wrong += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.missed]
     if wrong:
         return INVALID, (*wrong, *absent, *problems)
     doubts = list(problems)
@@ -288,12 +288,18 @@ def decide(
         doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
-    doubts += [f"{each.count:,} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
-    doubts += [f"{name} was expected, but {each.unrecorded}" for name, each in anomalies.items() if each.unrecorded]
-    doubts += [f"{name} is {describe(each)}" for name, each in bounds.items() if each.unknown]
+    doubts += [
+        f"{anomaly.count:,} {name}: {anomaly.doubt}"
+        for name, anomaly in anomalies.items()
+        if anomaly.doubt and anomaly.count
+    ]
+    doubts += [
+        f"{name} was expected, but {anomaly.unrecorded}" for name, anomaly in anomalies.items() if anomaly.unrecorded
+    ]
+    doubts += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.unknown]
     if acked == 0:
-        told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
-        doubts.append(f"nothing was acknowledged during the load{told}")
+        reason = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
+        doubts.append(f"nothing was acknowledged during the load{reason}")
     doubts += [doubt for fault in faults for doubt in _doubts_of(fault)]
     if doubts:
         return UNKNOWN, (*absent, *doubts)
@@ -302,9 +308,9 @@ def decide(
 
 def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:
     """Yield which anomalies are not allowed and why, a line a reason."""
-    found = {name: each for name, each in forbidden.items() if each.count}
-    for why in dict.fromkeys(each.why for each in found.values()):
-        counted = ", ".join(f"{each.count:,} {name}" for name, each in found.items() if each.why == why)
+    occurred = {name: anomaly for name, anomaly in forbidden.items() if anomaly.count}
+    for why in dict.fromkeys(anomaly.why for anomaly in occurred.values()):
+        counted = ", ".join(f"{anomaly.count:,} {name}" for name, anomaly in occurred.items() if anomaly.why == why)
         yield f"{counted}: not allowed ({why})"
 
 

@@ -47,7 +47,7 @@ class Targeting:
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
         known = optional(service, Nodes)
         self.nodes: dict[str, Node] = {host.name: _node(host) for host in lab} or {
-            each.name: each for each in (known.nodes if known else ())
+            node.name: node for node in (known.nodes if known else ())
         }
 
     def named(self, name: str, pick: float) -> list[str]:
@@ -58,7 +58,7 @@ class Targeting:
 
     def resolve(self, name: str, pick: float) -> list[ServiceHost]:
         """Resolve a host name, `all` or a role to hosts; `pick` in [0, 1) chooses among several holders."""
-        return [self.hosts[each] for each in self.named(name, pick)]
+        return [self.hosts[host] for host in self.named(name, pick)]
 
     def _holders(self, target: str, pick: float) -> list[str]:
         """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`; wait while it is vacant."""

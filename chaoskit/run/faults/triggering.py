@@ -80,14 +80,14 @@ class Triggers:
         trigger, began_ns = planned.trigger, self._now()
         assert trigger is not None
         after, look = trigger.after, self._looking(trigger)
-        while not (told := look()):
+        while not (condition := look()):
             if over.wait(_POLL_S):
                 return ""
             if after is not None:
                 began_ns = self._begun[after.fault].fault.start_ns if after.fault in self._begun else self._now()
             if trigger.within_ns is not None and self._now() - began_ns > trigger.within_ns:
                 return ""
-        return "" if over.wait((after.delay if after is not None else 0) / 1e9) else told
+        return "" if over.wait((after.delay if after is not None else 0) / 1e9) else condition
 
     def _looking(self, trigger: Trigger) -> Callable[[], str]:
         """Return what tells whether a trigger has come true, in words; empty if it has not."""
@@ -109,20 +109,22 @@ class Triggers:
             return f"{after.fault} had taken effect" if fault.effective_ns is not None else ""
         if after.reached == "healed":
             return f"{after.fault} was healed" if fault.healed_ns is not None else ""
-        told = self._consequence(begun, stall)
-        return f"{after.fault} had a consequence: {told}" if told else ""
+        consequence = self._consequence(begun, stall)
+        return f"{after.fault} had a consequence: {consequence}" if consequence else ""
 
     def _consequence(self, begun: _Begun, stall: AckStall) -> str:
         """Return what changed since a fault began, as far as that is known while the load lasts; of a fault that has an
         expected consequence, whether it has come."""
         self._survey.soon()
         before, now, expected = begun.progress, self._progress(), begun.expected
-        told = {change.what.value: seen(change) for change in self._changes() if change.at_ns >= begun.fault.start_ns}
+        consequences = {
+            change.what.value: seen(change) for change in self._changes() if change.at_ns >= begun.fault.start_ns
+        }
         if failed := now.failed + now.indeterminate - before.failed - before.indeterminate:
-            told["not-acknowledged"] = f"{failed:,} sends were not acknowledged"
+            consequences["not-acknowledged"] = f"{failed:,} sends were not acknowledged"
         if stall.lasted_ns(now.acked, self._now()) >= _STALLED_NS:
-            told["stalled"] = "no send was acknowledged for a second"
-        return told.get(expected, "") if expected not in ("", "some") else next(iter(told.values()), "")
+            consequences["stalled"] = "no send was acknowledged for a second"
+        return consequences.get(expected, "") if expected not in ("", "some") else next(iter(consequences.values()), "")
 
     def _when(self, when: When) -> str:
         progress = self._progress()
@@ -132,14 +134,14 @@ class Triggers:
             return f"{progress.lag:,} acknowledged messages were not received yet" if progress.lag >= when.lag else ""
         self._survey.soon()
         if when.leader is not None:
-            led = [place for place, each in self._survey.standings.items() if each[-1].leader == when.leader]
+            led = [place for place, standings in self._survey.standings.items() if standings[-1].leader == when.leader]
             return f"{when.leader} leads {led[0][0]}/{led[0][1]}" if led else ""
         out = [change for change in self._changes() if change.what is Change.OUT_OF_SYNC]
         if when.in_sync is not None:
-            own = [each for each in out if each.host == when.in_sync]
-            back = bool(own) and all(each.until_ns is not None for each in own)
+            own = [change for change in out if change.host == when.in_sync]
+            back = bool(own) and all(change.until_ns is not None for change in own)
             return f"{when.in_sync} was in sync again with all of its partitions" if back else ""
-        fallen = [each for each in out if each.until_ns is None and when.out_of_sync in (each.host, ANY)]
+        fallen = [change for change in out if change.until_ns is None and when.out_of_sync in (change.host, ANY)]
         return seen(fallen[0]) if fallen else ""
 
     def _changes(self) -> Iterator[Changed]:
@@ -176,7 +178,7 @@ class _Logs:
 
     def _size(self, host: ServiceHost, path: str) -> int:
         try:
-            told = host.run(["stat", "--format", "%s", path], check=False, timeout_s=_LOG_TIMEOUT_S).out
+            size = host.run(["stat", "--format", "%s", path], check=False, timeout_s=_LOG_TIMEOUT_S).out
         except ChaoskitError:
             return 0
-        return int(told) if told.strip().isdigit() else 0
+        return int(size) if size.strip().isdigit() else 0

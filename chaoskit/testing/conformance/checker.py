@@ -38,18 +38,18 @@ def check_checker(
     Raises:
         AssertionError: lists what is missing.
     """
-    found = installed(checker, "checker") if isinstance(checker, str) else checker
+    instance = installed(checker, "checker") if isinstance(checker, str) else checker
     with Wants(f"checker {checker if isinstance(checker, str) else type(checker).__name__}") as wants:
-        if not wants.attributes(found, "anomalies", "models", "check"):
+        if not wants.attributes(instance, "anomalies", "models", "check"):
             return
-        _check_anomalies(found, wants)
-        for model in found.models:
+        _check_anomalies(instance, wants)
+        for model in instance.models:
             with wants.step(f"a correct {model.name}"):
-                _check_quiet(found, plain_part(model), wants)
+                _check_quiet(instance, plain_part(model), wants)
             with wants.step(f"an empty {model.name}"):
-                _check_quiet(found, _empty(model), wants)
+                _check_quiet(instance, _empty(model), wants)
         if broken is not None or sound is not None:
-            _check_histories(found, broken or {}, sound or {}, wants)
+            _check_histories(instance, broken or {}, sound or {}, wants)
 
 
 def plain_part(model: DataModel) -> Part:
@@ -94,45 +94,45 @@ def _audit(model: DataModel, end: int) -> Audit:
     return Bounds(0, end, complete=True) if model.bounded else Drained(complete=True)
 
 
-def _check_anomalies(found: Checker, wants: Wants) -> None:
-    wants.that(found.anomalies, "it declares no anomalies")
-    wants.that(found.models, "it declares no models")
-    for anomaly in found.anomalies:
+def _check_anomalies(checker: Checker, wants: Wants) -> None:
+    wants.that(checker.anomalies, "it declares no anomalies")
+    wants.that(checker.models, "it declares no models")
+    for anomaly in checker.anomalies:
         if not wants.that(isinstance(anomaly, Anomaly), f"{anomaly!r} is not an Anomaly"):
             continue
         wants.that(anomaly.meaning, f"{anomaly.name} has no meaning")
-        wants.that(set(anomaly.models) & set(found.models), f"{anomaly.name} has no model that the checker declares")
-        known = {*anomalies(), *(anomaly.name for anomaly in found.anomalies)}
+        wants.that(set(anomaly.models) & set(checker.models), f"{anomaly.name} has no model that the checker declares")
+        known = {*anomalies(), *(anomaly.name for anomaly in checker.anomalies)}
         for implied in set(anomaly.implies) - known:
             wants.that(False, f"{anomaly.name} implies {implied}, which no checker finds")
-    names = [anomaly.name for anomaly in found.anomalies if isinstance(anomaly, Anomaly)]
+    names = [anomaly.name for anomaly in checker.anomalies if isinstance(anomaly, Anomaly)]
     wants.that(len(set(names)) == len(names), "two anomalies have the same name")
-    settling, spanning = isinstance(found, Settling), isinstance(found, Spanning)
-    wants.that(settling or not hasattr(found, "settle"), "it has `settle` but does not implement Settling")
-    wants.that(spanning or not hasattr(found, "conclude"), "it has `conclude` but does not implement Spanning")
+    settling, spanning = isinstance(checker, Settling), isinstance(checker, Spanning)
+    wants.that(settling or not hasattr(checker, "settle"), "it has `settle` but does not implement Settling")
+    wants.that(spanning or not hasattr(checker, "conclude"), "it has `conclude` but does not implement Spanning")
 
 
-def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
-    findings = found.check(part)
+def _check_quiet(checker: Checker, part: Part, wants: Wants) -> None:
+    findings = checker.check(part)
     if wants.that(findings.schema.equals(FINDINGS), "its findings do not have the schema FINDINGS"):
-        measured = {anomaly.name for anomaly in found.anomalies if anomaly.measured}
+        measured = {anomaly.name for anomaly in checker.anomalies if anomaly.measured}
         seen = {name: count for name, count in _counts(findings).items() if name not in measured}
         wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.name}")
-    again = found.check(Part(part.setting, part.messages, part.operations, part.observations))
+    again = checker.check(Part(part.setting, part.messages, part.operations, part.observations))
     wants.that(findings.equals(again), "its findings differ when it is called again")
 
 
 def _check_histories(
-    found: Checker, broken: Mapping[str, Sequence[Part]], sound: Mapping[str, Sequence[Part]], wants: Wants
+    checker: Checker, broken: Mapping[str, Sequence[Part]], sound: Mapping[str, Sequence[Part]], wants: Wants
 ) -> None:
-    for anomaly in found.anomalies:
+    for anomaly in checker.anomalies:
         name = anomaly.name
         if wants.that(name in broken, f"no history shows {name}, so it is untested"):
             wants.that(
-                name in _counts(found_by(found, broken[name])), f"{name} is not found in the history that has it"
+                name in _counts(found_by(checker, broken[name])), f"{name} is not found in the history that has it"
             )
         if wants.that(name in sound, f"no sound history for {name}"):
-            wants.that(name not in _counts(found_by(found, sound[name])), f"{name} is found in its sound history")
+            wants.that(name not in _counts(found_by(checker, sound[name])), f"{name} is found in its sound history")
 
 
 def _counts(findings: pa.Table) -> dict[str, int]:

@@ -45,7 +45,7 @@ class _Completion(NamedTuple):
     position: int | None
 
 
-class _Told(list[_Completion]):
+class _Completions(list[_Completion]):
     """All completions that a client reported."""
 
     def __call__(
@@ -79,8 +79,8 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
 
 
 def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
-    sent = _send(lambda told: clients.producer(settings, told), topic.name, b"log", wants)
-    sent += _send(lambda told: clients.prober(settings, told), topic.name, b"probe", wants)
+    sent = _send(lambda completed: clients.producer(settings, completed), topic.name, b"log", wants)
+    sent += _send(lambda completed: clients.prober(settings, completed), topic.name, b"probe", wants)
     consumer = clients.consumer(settings)
     try:
         consumer.assign([(topic.name, 0)])
@@ -97,7 +97,7 @@ def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], want
         _reaches(auditor, topic.name, end, wants)
     finally:
         auditor.close()
-    nowhere = _Told()
+    nowhere = _Completions()
     producer = clients.producer(settings, nowhere)
     producer.send(f"{topic.name}-that-is-not-there", 0, None, b"x", 0)
     producer.close(_WITHIN_S)
@@ -137,8 +137,8 @@ def _check_seeking(clients: SeekingClients, topic: Topic, settings: dict[str, An
 
 
 def _check_transactions(clients: TransactionalClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
-    told = _Told()
-    producer = clients.transactional_producer(settings, f"{topic.name}-name", told)
+    completions = _Completions()
+    producer = clients.transactional_producer(settings, f"{topic.name}-name", completions)
     try:
         why_not = producer.register(_WITHIN_S)
         wants.that(why_not is None, f"a name could not be registered: {why_not}")
@@ -151,18 +151,18 @@ def _check_transactions(clients: TransactionalClients, topic: Topic, settings: d
         wants.that(outcome == OK, f"a transaction could not be committed: {error}")
     finally:
         producer.close(_WITHIN_S)
-    _check_completions(told, range(2), wants)
+    _check_completions(completions, range(2), wants)
 
 
 def _check_sequences(clients: SequencedClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
-    told = _Told()
-    producer = clients.sequenced_producer(settings, f"{topic.name}-name", told)
+    completions = _Completions()
+    producer = clients.sequenced_producer(settings, f"{topic.name}-name", completions)
     wants.that(producer.last_sequence(topic.name, 0) < 1, "a new name already has a sequence id")
     sequences = range(1, _COUNT + 1)
     for sequence in sequences:
         producer.send_as(topic.name, 0, None, b"%d" % sequence, sequence, sequence)
     producer.close(_WITHIN_S)
-    _check_completions(told, sequences, wants)
+    _check_completions(completions, sequences, wants)
 
 
 def _check_subscription(clients: SubscribingClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
@@ -185,9 +185,9 @@ def _check_subscription(clients: SubscribingClients, topic: Topic, settings: dic
 
 def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
     client = clients.ledger_client(settings)
-    told = _Told()
+    completions = _Completions()
     try:
-        writer = client.create(told)
+        writer = client.create(completions)
         wants.that(writer.ledger >= client.first, f"ledger {writer.ledger} is older than the trial")
         wants.that(writer.ledger in client.open_for_writing(), "a created ledger is not among the open ones")
         for number in range(_COUNT):
@@ -198,7 +198,7 @@ def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any
             return not writer.pending()
 
         wait_until(added, _WITHIN_S)
-        _check_completions(told, range(_COUNT), wants)
+        _check_completions(completions, range(_COUNT), wants)
         end = writer.close(_WITHIN_S)
         wants.that(end == _COUNT, f"a ledger with {_COUNT} entries ends at {end}")
         reader = client.open(writer.ledger, recover=False)
@@ -219,7 +219,7 @@ def _is_empty(consumer: QueueConsumer, queue: str) -> bool:
 
 
 def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
-    sent = _send(lambda told: clients.publisher(settings, 0, told, Publishing()), topic.name, b"queue", wants)
+    sent = _send(lambda completed: clients.publisher(settings, 0, completed, Publishing()), topic.name, b"queue", wants)
     first = clients.queue_consumer(settings, 0, _COUNT)
     try:
         first.consume([topic.name])
@@ -254,10 +254,10 @@ def _check_feed(clients: FeedClients, topic: Topic, settings: dict[str, Any], wa
     subscriber = clients.feed_subscriber(settings, f"{topic.name}-subscriber", [topic.name])
     try:
         began = subscriber.changes()
-        wants.that([each.kind for each in began] == ["subscribed"], f"a new subscriber tells the changes {began}")
+        wants.that([change.kind for change in began] == ["subscribed"], f"a new subscriber tells the changes {began}")
 
-        def publisher(told: Completed) -> Producer:
-            return clients.feed_publisher(settings, f"{topic.name}-p", [topic.name], told)
+        def publisher(completed: Completed) -> Producer:
+            return clients.feed_publisher(settings, f"{topic.name}-p", [topic.name], completed)
 
         sent = _send(publisher, topic.name, b"feed", wants)
         received = _hear(subscriber, len(sent))
@@ -265,7 +265,7 @@ def _check_feed(clients: FeedClients, topic: Topic, settings: dict[str, Any], wa
     finally:
         subscriber.close()
     ended = subscriber.changes()
-    wants.that([each.kind for each in ended] == ["unsubscribed"], f"a closed subscriber tells the changes {ended}")
+    wants.that([change.kind for change in ended] == ["unsubscribed"], f"a closed subscriber tells the changes {ended}")
     for change in (*began, *ended):
         wants.that(change.topic == topic.name and change.since_ns <= change.until_ns, f"{change} cannot be")
 
@@ -293,27 +293,33 @@ def _arrive(consumer: QueueConsumer, count: int) -> list[Arrival]:
 
 
 def _send(connect: Callable[[Completed], Producer], topic: str, prefix: bytes, wants: Wants) -> list[bytes]:
-    told = _Told()
-    producer = connect(told)
+    completions = _Completions()
+    producer = connect(completions)
     payloads = [prefix + b"-%d" % number for number in range(_COUNT)]
     for number, payload in enumerate(payloads):
         taken = producer.send(topic, 0, None, payload, number)
         wants.that(taken, f"send {number} of {_COUNT} was not accepted: the queue is full")
-    wants.that(producer.pending() + len(told) == _COUNT, "`pending` is not the number of sends in flight")
+    wants.that(producer.pending() + len(completions) == _COUNT, "`pending` is not the number of sends in flight")
     producer.poll(0.1)
     producer.close(_WITHIN_S)
     wants.that(producer.pending() == 0, f"{producer.pending()} sends are pending after `close`")
-    _check_completions(told, range(_COUNT), wants)
+    _check_completions(completions, range(_COUNT), wants)
     return payloads
 
 
-def _check_completions(told: _Told, tokens: range, wants: Wants) -> None:
-    completed = sorted(each.token for each in told)
-    wants.that(completed == [*tokens], f"{len(told)} completions of {len(tokens)} sends, with the tokens {completed}")
-    for each in told:
-        wants.that(each.outcome in (OK, FAIL, INFO), f"{each.outcome} is not an outcome")
-        wants.that(each.outcome == OK or each.error, f"send {each.token} failed without an error")
-    positions = [each.position for each in sorted(told) if each.outcome == OK and each.position is not None]
+def _check_completions(completions: _Completions, tokens: range, wants: Wants) -> None:
+    completed = sorted(completion.token for completion in completions)
+    wants.that(
+        completed == [*tokens], f"{len(completions)} completions of {len(tokens)} sends, with the tokens {completed}"
+    )
+    for completion in completions:
+        wants.that(completion.outcome in (OK, FAIL, INFO), f"{completion.outcome} is not an outcome")
+        wants.that(completion.outcome == OK or completion.error, f"send {completion.token} failed without an error")
+    positions = [
+        completion.position
+        for completion in sorted(completions)
+        if completion.outcome == OK and completion.position is not None
+    ]
     wants.that(positions == sorted(set(positions)), f"positions of successive sends do not ascend: {positions}")
 
 
@@ -321,7 +327,7 @@ def _read(consumer: Consumer, wanted: list[bytes]) -> list[bytes]:
     received: list[bytes] = []
 
     def all_of_them() -> bool:
-        received.extend(each.payload for each in consumer.poll(0.1, _COUNT)[0])
+        received.extend(delivery.payload for delivery in consumer.poll(0.1, _COUNT)[0])
         return len(received) >= len(wanted)
 
     wait_until(all_of_them, _WITHIN_S)

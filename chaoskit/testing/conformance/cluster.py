@@ -52,28 +52,28 @@ def check_cluster(
     Raises:
         AssertionError: lists what is missing.
     """
-    found = installed(system, "system") if isinstance(system, str) else system
+    instance = installed(system, "system") if isinstance(system, str) else system
     with Wants(f"system {system if isinstance(system, str) else type(system).__name__}") as wants:
-        if not wants.attributes(found, "options", "roles", "models", "guarantees"):
+        if not wants.attributes(instance, "options", "roles", "models", "guarantees"):
             return
-        wants.attributes(found, "check", "prepare", "deployment", "deploy", "clients", "brokers", "diagnose")
-        wants.options(found.options, "options")
-        wants.that(found.models, "it declares no models")
-        _check_powers(found, wants)
-        _check_guarantees(found, wants)
+        wants.attributes(instance, "check", "prepare", "deployment", "deploy", "clients", "brokers", "diagnose")
+        wants.options(instance.options, "options")
+        wants.that(instance.models, "it declares no models")
+        _check_powers(instance, wants)
+        _check_guarantees(instance, wants)
         with wants.step("default options"):
-            _check_options(found, found.options(), wants)
-        chosen = found.options.model_validate(options or {})
-        if hosts or (workloads and between_clients(found, chosen)):
+            _check_options(instance, instance.options(), wants)
+        chosen = instance.options.model_validate(options or {})
+        if hosts or (workloads and between_clients(instance, chosen)):
             with wants.step("a deployment"):
-                _check_deployment(found, hosts, chosen, wants, workloads or {})
+                _check_deployment(instance, hosts, chosen, wants, workloads or {})
 
 
-def _check_powers(found: System, wants: Wants) -> None:
+def _check_powers(system: System, wants: Wants) -> None:
     """Check that powers are powers, and that what a system explains does not contradict what it declares."""
-    options = found.options()
-    always = {*found.service_powers(options), *found.client_powers(options)}
-    said: dict[str, Mapping[type, str]] = explanations(found)._asdict()
+    options = system.options()
+    always = {*system.service_powers(options), *system.client_powers(options)}
+    said: dict[str, Mapping[type, str]] = explanations(system)._asdict()
     wants.powers({*always, *(power for powers in said.values() for power in powers)})
     for power in {*always, *(power for powers in said.values() for power in powers)}:
         places = [name for name, powers in said.items() if power in powers]
@@ -85,12 +85,12 @@ def _check_powers(found: System, wants: Wants) -> None:
             wants.that(reason.strip(), f"`{name}` gives no reason for {power.__name__}")
 
 
-def _check_guarantees(found: System, wants: Wants) -> None:
-    guarantees = found.guarantees
+def _check_guarantees(system: System, wants: Wants) -> None:
+    guarantees = system.guarantees
     if not wants.that(isinstance(guarantees, Guarantees), "`guarantees` is not a Guarantees"):
         return
     ids = [rule.id for rule in guarantees.rules]
-    for twice in {each for each in ids if ids.count(each) > 1}:
+    for twice in {rule_id for rule_id in ids if ids.count(rule_id) > 1}:
         wants.that(False, f"two rules have the id {twice}")
     for rule in guarantees.rules:
         wants.that("." in rule.id, f"rule {rule.id}: its id is not <system>.<what>")
@@ -102,24 +102,24 @@ def _check_guarantees(found: System, wants: Wants) -> None:
         wants.that(False, f"`apart` has {name}, which no checker finds")
 
 
-def _check_options(found: System, options: Any, wants: Wants) -> None:
-    if between_clients(found, options):
-        wants.that(found.brokers(options, 0) == 0, "`brokers` for no hosts is not 0, but it runs between its clients")
+def _check_options(system: System, options: Any, wants: Wants) -> None:
+    if between_clients(system, options):
+        wants.that(system.brokers(options, 0) == 0, "`brokers` for no hosts is not 0, but it runs between its clients")
     else:
-        wants.that(1 <= found.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")
+        wants.that(1 <= system.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")
     wants.that(
-        found.deployment(options) == found.deployment(found.options()), "equal options give different deployments"
+        system.deployment(options) == system.deployment(system.options()), "equal options give different deployments"
     )
     wants.that(
-        found.options.model_validate(options.model_dump(by_alias=True)) == options,
+        system.options.model_validate(options.model_dump(by_alias=True)) == options,
         "its options do not survive a round trip through `model_dump`",
     )
-    for capability in found.diagnose():
+    for capability in system.diagnose():
         wants.that(isinstance(capability, Capability), f"`diagnose` returns {capability!r}")
-    declared = Declared(options, 3, found.brokers(options, 3), (Topic("t", next(iter(found.models))),), {}, {})
-    for name in set(found.guarantees.promises(declared)) - set(anomalies()):
+    declared = Declared(options, 3, system.brokers(options, 3), (Topic("t", next(iter(system.models))),), {}, {})
+    for name in set(system.guarantees.promises(declared)) - set(anomalies()):
         wants.that(False, f"it has a promise for {name}, which no checker finds")
-    for rule in found.guarantees.rules:
+    for rule in system.guarantees.rules:
         with wants.step(f"rule {rule.id}"):
             for mechanism in rule.mechanisms(declared):
                 known = isinstance(mechanism, Mechanism)
@@ -130,39 +130,39 @@ def _check_options(found: System, options: Any, wants: Wants) -> None:
 
 
 def _check_deployment(
-    found: System,
+    system: System,
     hosts: Sequence[ServiceHost],
     options: Any,
     wants: Wants,
     workloads: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    found.prepare(options)
-    cluster = found.deploy(hosts, options)
+    system.prepare(options)
+    cluster = system.deploy(hosts, options)
     try:
         with wants.step("starting it"):
             start(cluster)
         with wants.step("a trial"):
-            topics = _begin_trial(found, cluster, hosts, options, wants)
+            topics = _begin_trial(system, cluster, hosts, options, wants)
             for topic in topics:
-                check_clients(found.clients(cluster.client_settings()), topic)
+                check_clients(system.clients(cluster.client_settings()), topic)
             cluster.end_trial()
         with wants.step("a service that is killed"):
-            _check_processes(found, cluster, options, wants)
+            _check_processes(system, cluster, options, wants)
         for number, (workload, given) in enumerate(workloads.items()):
             with wants.step(f"a trial of the workload {workload}"):
                 namespace = f"{_NAMESPACE}{number}-"
                 cluster.begin_trial(namespace, options)
                 cluster.wait_ready(_READY_S)
-                brokers = found.brokers(options, len(hosts))
+                brokers = system.brokers(options, len(hosts))
                 _create_topics(cluster, namespace, workload, given, brokers)
-                check_workload(workload, found.clients(cluster.client_settings()), namespace, given)
+                check_workload(workload, system.clients(cluster.client_settings()), namespace, given)
                 cluster.end_trial()
     finally:
         cluster.close()
 
 
 def _begin_trial(
-    found: System, cluster: Service, hosts: Sequence[ServiceHost], options: Any, wants: Wants
+    system: System, cluster: Service, hosts: Sequence[ServiceHost], options: Any, wants: Wants
 ) -> list[Topic]:
     """Begin a trial; return an empty topic of it for each data model."""
     cluster.begin_trial(_NAMESPACE, options)
@@ -172,14 +172,14 @@ def _begin_trial(
         wants.that(installation and installation.answers(host), f"{host.name} does not answer after `wait_ready`")
     settings = cluster.client_settings()
     wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are not JSON values")
-    copies = max(1, min(3, found.brokers(options, len(hosts))))
-    topics = [Topic(f"{_NAMESPACE}{model}", model, 1 if model.lasts else None, copies) for model in found.models]
+    copies = max(1, min(3, system.brokers(options, len(hosts))))
+    topics = [Topic(f"{_NAMESPACE}{model}", model, 1 if model.lasts else None, copies) for model in system.models]
     for topic in topics:
         cluster.create_topic(topic)
         _check_placements(cluster, topic, hosts, wants)
-    _check_held(found, cluster, options, wants)
-    if not between_clients(found, options):
-        _check_roles(found, cluster, topics[0], hosts, wants)
+    _check_held(system, cluster, options, wants)
+    if not between_clients(system, options):
+        _check_roles(system, cluster, topics[0], hosts, wants)
     return topics
 
 
@@ -197,13 +197,13 @@ def _check_placements(cluster: Service, topic: Topic, hosts: Sequence[ServiceHos
             wants.that(taking_part, f"{place}: {in_sync} are in sync, and not all of them store it: {holders}")
 
 
-def _check_held(found: System, cluster: Service, options: Any, wants: Wants) -> None:
-    for power in found.service_powers(options):
+def _check_held(system: System, cluster: Service, options: Any, wants: Wants) -> None:
+    for power in system.service_powers(options):
         wants.that(optional(cluster, power), f"its clusters do not have {power.__name__}, which it declares")
-    clients = found.clients(cluster.client_settings())
-    for power in found.client_powers(options):
+    clients = system.clients(cluster.client_settings())
+    for power in system.client_powers(options):
         wants.that(optional(clients, power), f"its clients do not have {power.__name__}, which it declares")
-    said = explanations(found)
+    said = explanations(system)
     for power in {*said.never, *said.notyet}:
         for owner, name in ((cluster, "clusters"), (clients, "clients")):
             wants.that(optional(owner, power) is None, f"its {name} have {power.__name__}, which it does not declare")
@@ -214,13 +214,13 @@ def _check_held(found: System, cluster: Service, options: Any, wants: Wants) -> 
     wants.that(False, "its clusters have powers that do not exist")
 
 
-def _check_roles(found: System, cluster: Service, topic: Topic, hosts: Sequence[ServiceHost], wants: Wants) -> None:
+def _check_roles(system: System, cluster: Service, topic: Topic, hosts: Sequence[ServiceHost], wants: Wants) -> None:
     placing, names = optional(cluster, Placing), {host.name for host in hosts}
     if placing is None:
-        wants.that(not found.roles, "it has roles, but its services do not have `Placing`")
+        wants.that(not system.roles, "it has roles, but its services do not have `Placing`")
         return
     place = topic.places[0] if topic.places else None
-    for role in found.roles:
+    for role in system.roles:
         try:
             holders = set(placing.find(role, place))
         except ChaoskitError as error:
@@ -237,7 +237,7 @@ def _create_topics(cluster: Service, namespace: str, name: str, given: Mapping[s
         cluster.create_topic(replace(topic, name=namespace + topic.name))
 
 
-def _check_processes(found: System, cluster: Service, options: Any, wants: Wants) -> None:
+def _check_processes(system: System, cluster: Service, options: Any, wants: Wants) -> None:
     processes = optional(cluster, Installation)
     if processes is None:
         return

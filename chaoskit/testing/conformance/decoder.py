@@ -57,18 +57,18 @@ def _answers(wire: Wire) -> Sequence[str]:
 def _imports(source: str) -> set[str]:
     """Return the modules that are imported, without those of the standard library."""
     nodes = list(ast.walk(ast.parse(source)))
-    found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
+    modules = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
 
 
 def _check_length(decoder: Decoder, message: bytes, wants: Wants) -> None:
     """Check that every begin of a message gives its length, or none."""
-    told = [decoder.length(message[:size]) for size in range(len(message) + 1)]
-    wants.that(told[-1] == len(message), f"a message of {len(message)} bytes has the length {told[-1]}")
-    wants.that({*told} <= {None, len(message)}, "the length of a message depends on how many of its bytes are there")
+    lengths = [decoder.length(message[:size]) for size in range(len(message) + 1)]
+    wants.that(lengths[-1] == len(message), f"a message of {len(message)} bytes has the length {lengths[-1]}")
+    wants.that({*lengths} <= {None, len(message)}, "the length of a message depends on how many of its bytes are there")
     wants.that(
-        told[min(decoder.head, len(message))] is not None,
+        lengths[min(decoder.head, len(message))] is not None,
         f"{decoder.head} bytes (`head`) do not tell a message's length",
     )
 

@@ -26,21 +26,21 @@ def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strik
     Raises:
         AssertionError: lists what is missing.
     """
-    found = installed(nemesis, "nemesis") if isinstance(nemesis, str) else nemesis
+    instance = installed(nemesis, "nemesis") if isinstance(nemesis, str) else nemesis
     with Wants(f"nemesis {nemesis if isinstance(nemesis, str) else type(nemesis).__name__}") as wants:
-        _check_declarations(found, wants)
+        _check_declarations(instance, wants)
         if make_strike is not None:
-            _check_fault(found, make_strike, wants)
+            _check_fault(instance, make_strike, wants)
 
 
-def _check_declarations(found: Nemesis, wants: Wants) -> None:
+def _check_declarations(nemesis: Nemesis, wants: Wants) -> None:
     wants.that(
-        Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.faults.nemesis.Nemesis"
+        Nemesis in type(nemesis).__mro__, "its class does not inherit from chaoskit.contract.faults.nemesis.Nemesis"
     )
-    if not wants.attributes(found, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
+    if not wants.attributes(nemesis, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
         return
     wants.attributes(
-        found,
+        nemesis,
         "verify_healed",
         "damage",
         "occupies",
@@ -51,44 +51,44 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
         "disk_powers",
         "service_powers",
     )
-    wants.that(found.summary and "\n" not in found.summary, "`summary` is not one line")
-    wants.that(found.family in FAMILIES, f"`family` is not one of {', '.join(FAMILIES)}")
-    wants.that(found.hits in ("hosts", "clients"), "`hits` is neither hosts nor clients")
-    wants.that(type(found).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` prints")
-    wants.options(found.parameters, "parameters")
-    wants.powers((*found.host_powers, *found.disk_powers, *found.service_powers))
+    wants.that(nemesis.summary and "\n" not in nemesis.summary, "`summary` is not one line")
+    wants.that(nemesis.family in FAMILIES, f"`family` is not one of {', '.join(FAMILIES)}")
+    wants.that(nemesis.hits in ("hosts", "clients"), "`hits` is neither hosts nor clients")
+    wants.that(type(nemesis).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` prints")
+    wants.options(nemesis.parameters, "parameters")
+    wants.powers((*nemesis.host_powers, *nemesis.disk_powers, *nemesis.service_powers))
     ours = {field.alias or name for model in (FaultSpec, KindChoice) for name, field in model.model_fields.items()}
-    for taken in (ours - OF_KINDS_TOO) & set(found.parameters.model_fields):
+    for taken in (ours - OF_KINDS_TOO) & set(nemesis.parameters.model_fields):
         wants.that(False, f"its parameter `{taken}` is a reserved key of faults")
     with wants.step("damage"):
-        damage = found.damage(found.parameters.model_construct())
+        damage = nemesis.damage(nemesis.parameters.model_construct())
         wants.that(isinstance(damage, Damage), "`damage` does not return a Damage")
     with wants.step("occupies"):
-        parts = found.occupies(found.parameters.model_construct())
+        parts = nemesis.occupies(nemesis.parameters.model_construct())
         wants.that(all(isinstance(part, HostPart) for part in parts), "`occupies` does not return Parts")
-    wants.that(isinstance(found.renews, bool), "`renews` is neither True nor False")
+    wants.that(isinstance(nemesis.renews, bool), "`renews` is neither True nor False")
 
 
-def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants: Wants) -> None:
+def _check_fault(nemesis: Nemesis, make_strike: Callable[[Nemesis], Strike], wants: Wants) -> None:
     with wants.step("a strike"):
-        strike = make_strike(found)
+        strike = make_strike(nemesis)
         try:
             with wants.step("inject, verify"):
-                found.inject(strike)
-                wants.that(_proves(found.verify(strike)), "`verify` returns no evidence")
+                nemesis.inject(strike)
+                wants.that(_proves(nemesis.verify(strike)), "`verify` returns no evidence")
         finally:
             with wants.step("heal, twice, verify_healed"):
-                found.heal(strike)
-                found.heal(strike)
-                wants.that(_proves(found.verify_healed(strike)), "`verify_healed` returns no evidence")
-    not_made = make_strike(found)
+                nemesis.heal(strike)
+                nemesis.heal(strike)
+                wants.that(_proves(nemesis.verify_healed(strike)), "`verify_healed` returns no evidence")
+    not_made = make_strike(nemesis)
     try:
-        evidence = found.verify(not_made)
+        evidence = nemesis.verify(not_made)
     except Exception:  # noqa: BLE001  # whatever it raises, it proves nothing
         return
     finally:
         with wants.step("heal without a fault"):
-            found.heal(not_made)
+            nemesis.heal(not_made)
     wants.that(False, f"`verify` proves a fault that was not injected: {evidence}")
 
 

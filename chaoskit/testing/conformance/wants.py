@@ -74,4 +74,4 @@ class Wants:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._missing and kind is None:
             __tracebackhide__ = True
-            raise AssertionError(f"{self._what}:\n" + "\n".join(f"  - {each}" for each in self._missing))
+            raise AssertionError(f"{self._what}:\n" + "\n".join(f"  - {want}" for want in self._missing))

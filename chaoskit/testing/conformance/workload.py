@@ -52,45 +52,45 @@ def check_workload(
     Raises:
         AssertionError: lists what is missing.
     """
-    found = installed(workload, "workload") if isinstance(workload, str) else workload
+    instance = installed(workload, "workload") if isinstance(workload, str) else workload
     with Wants(f"workload {workload if isinstance(workload, str) else type(workload).__name__}") as wants:
-        if not wants.attributes(found, "options", "client_powers", "topics", "tasks", "client_settings", "traits"):
+        if not wants.attributes(instance, "options", "client_powers", "topics", "tasks", "client_settings", "traits"):
             return
-        wants.attributes(found, "run")
-        wants.options(found.options, "options")
-        wants.powers(found.client_powers)
+        wants.attributes(instance, "run")
+        wants.options(instance.options, "options")
+        wants.powers(instance.client_powers)
         with wants.step("default options"):
-            _check_declarations(found, found.options(), wants)
+            _check_declarations(instance, instance.options(), wants)
         if clients is not None:
-            _check_run(found, clients, namespace, found.options.model_validate(options or {}), wants)
+            _check_run(instance, clients, namespace, instance.options.model_validate(options or {}), wants)
 
 
-def _check_declarations(found: Workload, options: Any, wants: Wants) -> None:
-    topics = found.topics(options, _BROKERS)
+def _check_declarations(workload: Workload, options: Any, wants: Wants) -> None:
+    topics = workload.topics(options, _BROKERS)
     for topic in topics:
         wants.that(isinstance(topic, Topic) and isinstance(topic.model, DataModel), f"{topic!r} is not a Topic")
-    tasks = found.tasks(options)
+    tasks = workload.tasks(options)
     names = [task.client for task in tasks]
     wants.that(len(set(names)) == len(names), f"two tasks have the same name: {names}")
     wants.that(any(task.role == PRODUCER for task in tasks), f"no task has the role {PRODUCER}")
     wants.that(AUDITOR not in names, "the auditor must not be among the tasks: it is added to every run")
     for role in (PRODUCER, CONSUMER):
-        wants.that(isinstance(found.client_settings(options, role), Mapping), f"no client settings for a {role}")
-    for trait in found.traits(options):
+        wants.that(isinstance(workload.client_settings(options, role), Mapping), f"no client settings for a {role}")
+    for trait in workload.traits(options):
         wants.record(trait, "a trait")
 
 
-def _check_run(found: Workload, clients: Powered, namespace: str, options: Any, wants: Wants) -> None:
+def _check_run(workload: Workload, clients: Powered, namespace: str, options: Any, wants: Wants) -> None:
     with tempfile.TemporaryDirectory() as name:
-        run = _Run(found, clients, namespace, options, Path(name))
-        topics = found.topics(options, _BROKERS)
+        run = _Run(workload, clients, namespace, options, Path(name))
+        topics = workload.topics(options, _BROKERS)
         with wants.step("its tasks"):
             run.load(wants, stay=not all(topic.model.keeps for topic in topics))
         with wants.step("the final read"):
             run.work(Task(AUDITOR, 0))
-            told = run.results.get(AUDITOR, {})
-            wants.that(told.get("accepted"), f"the final read's probe was not accepted: {told}")
-            wants.that(told.get("audited"), f"the final read is not complete: {told}")
+            audit = run.results.get(AUDITOR, {})
+            wants.that(audit.get("accepted"), f"the final read's probe was not accepted: {audit}")
+            wants.that(audit.get("audited"), f"the final read is not complete: {audit}")
             run.end(wants)
         with wants.step("its history"):
             _check_history(run.history(), wants)
@@ -105,8 +105,8 @@ def _check_history(history: History, wants: Wants) -> None:
         place = f"{partition.topic}/{partition.partition}"
         audit = history.audit(partition.topic, partition.partition)
         wants.that(audit is not None, f"{place} has messages, but no final read")
-    found = find(history, _BOUND_NS).to_pylist()
-    wrong = sorted({row["anomaly"] for row in found if not anomalies()[row["anomaly"]].measured})
+    findings = find(history, _BOUND_NS).to_pylist()
+    wrong = sorted({row["anomaly"] for row in findings if not anomalies()[row["anomaly"]].measured})
     wants.that(not wrong, f"checkers find {', '.join(wrong)} in a run without faults")
 
 

@@ -30,10 +30,10 @@ class Picker:
 
     def partitions(self, txn: int) -> dict[int, int]:
         """Return the partitions that a transaction wrote to, with the first message in each."""
-        found: dict[int, int] = {}
+        first_messages: dict[int, int] = {}
         for message in self.messages(txn):
-            found.setdefault(int(self.all.messages.partition[message]), message)
-        return found
+            first_messages.setdefault(int(self.all.messages.partition[message]), message)
+        return first_messages
 
     def fine(self, txn: int) -> bool:
         """Return whether a transaction committed, its client knows it, and it is not in use."""

@@ -75,7 +75,7 @@ class Consumption:
         self.marks: list[list[Mark]] = [[] for _ in range(parameters.places)]
         self._counts = np.zeros(layout.slots, np.int64)
         self._births: list[list[int]] = [[0] for _ in range(parameters.consumers)]
-        self._processes = [[parameters.producers + each] for each in range(parameters.consumers)]
+        self._processes = [[parameters.producers + consumer] for consumer in range(parameters.consumers)]
         self._next_process = parameters.producers + parameters.consumers + 1
         rng = np.random.default_rng([parameters.seed, 2])
         if parameters.mode == "group":
@@ -106,7 +106,7 @@ class Consumption:
         if not count:
             return []
         chosen = rng.choice(span, size=count, replace=False) + rng.integers(0, BACK_MAX - COMMIT_EVERY, size=count)
-        return sorted(int(each) for each in chosen)
+        return sorted(int(slot) for slot in chosen)
 
     def _add(self, slot: int, consumer: int, f: str, error: str | None = None) -> tuple[int, int]:
         number = int(self._counts[slot])
@@ -143,7 +143,7 @@ class Consumption:
         parameters, slots = self.layout.parameters, self.layout.slots
         rebalances = {slot: int(rng.integers(-1, parameters.consumers)) for slot in self._events(rng)}
         owner = np.arange(parameters.places) % parameters.consumers
-        readers = [[SyntheticReader(np.full(slots, each))] for each in owner]
+        readers = [[SyntheticReader(np.full(slots, consumer))] for consumer in owner]
         committed = np.full(parameters.places, -1)
         generation = 1
         for consumer in range(parameters.consumers):

@@ -174,7 +174,7 @@ class _Ledger:
             op = self._stand("lac", self._reader, middle_ns + self._interval_ns // 2, _CONFIRMED, middle - 1)
             self._expect("lac-regression", op=op, position=middle - 1)
         self._stand("lac", self._reader, self.over_ns, _ENDED, self._end)
-        self._tail(middle, self._end, self.over_ns + self._interval_ns, told=True)
+        self._tail(middle, self._end, self.over_ns + self._interval_ns, confirmed=True)
         self.over_ns += 2 * self._interval_ns + _STEP_NS
 
     def audit(self, at_ns: int) -> int:
@@ -231,8 +231,8 @@ class _Ledger:
                 self._expect("lost-entry", value=int(self._value[entry]), position=entry)
         self._added(first, last, INFO)
 
-    def _tail(self, first: int, last: int, at_ns: int, *, told: bool = False) -> None:
-        if not told:
+    def _tail(self, first: int, last: int, at_ns: int, *, confirmed: bool = False) -> None:
+        if not confirmed:
             self._stand("lac", self._reader, at_ns, _CONFIRMED, last)
         start = np.array([at_ns + self._interval_ns // 4])
         op = self._run.operate("read", self._reader, start, self._interval_ns // 8)

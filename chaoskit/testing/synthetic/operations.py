@@ -104,8 +104,8 @@ class OperationStream:
         self._layout, self._sender = sender.layout, sender
         self._consumption, self._edits = consumption, edits
         parameters = self._layout.parameters
-        names = [f"producer-{each}" for each in range(parameters.producers)]
-        names += [f"consumer-{each}" for each in range(parameters.consumers)]
+        names = [f"producer-{producer}" for producer in range(parameters.producers)]
+        names += [f"consumer-{consumer}" for consumer in range(parameters.consumers)]
         self._clients = pa.array([*names, AUDITOR])
 
     @property

@@ -160,7 +160,7 @@ class PartitionStream:
                 parts.append(rows)
             if self._marks:
                 self.observations.append(self._marked(first, last, reached[0]))
-            kept = min(int(each[-BACK_MAX]) for each in reached)
+            kept = min(int(reach[-BACK_MAX]) for reach in reached)
             rows = RowArrays.joined(parts).by_op()
             if rows.op.size:
                 yield message_table(rows, self._place)

@@ -96,12 +96,16 @@ class Broker:
             heapq.heappush(self.ready, (-message.priority, message.number, message))
         lives = self.setting("message-ttl")
         if lives is not None:
-            expired = [each for _, _, each in self.ready if not each.immortal and each.sent_ns + lives * MS <= now_ns]
+            expired = [
+                message
+                for _, _, message in self.ready
+                if not message.immortal and message.sent_ns + lives * MS <= now_ns
+            ]
             if expired:
-                gone = {each.number for each in expired}
-                self.ready = [each for each in self.ready if each[1] not in gone]
+                gone = {message.number for message in expired}
+                self.ready = [entry for entry in self.ready if entry[1] not in gone]
                 heapq.heapify(self.ready)
-                self.dead += [(each, "expired") for each in sorted(expired, key=lambda each: each.number)]
+                self.dead += [(message, "expired") for message in sorted(expired, key=lambda message: message.number)]
         length = self.setting("max-length")
         while length is not None and len(self.ready) > length and not self.keeps_all:
             self.dead.append((heapq.heappop(self.ready)[2], "maxlen"))
@@ -112,8 +116,8 @@ class Broker:
         while self.ready and len(held) < limit:
             message = heapq.heappop(self.ready)[2]
             held[message.number] = message
-            told = 0 if self.struck(message, "unmarked-return") else max(message.count, int(message.marked))
-            yield message, told
+            delivery_count = 0 if self.struck(message, "unmarked-return") else max(message.count, int(message.marked))
+            yield message, delivery_count
 
     def settle(self, consumer: int, message: QueuedMessage, how: str, now_ns: int) -> None:
         """Do what a consumer asks for."""

@@ -85,7 +85,9 @@ def _sorted(rows: list[Any], rank: Ints, width: int) -> list[np.ndarray]:
 
 def _table(given: dict[str, Any], size: int, schema: pa.Schema) -> pa.Table:
     columns = [
-        pa.array(given[each.name], each.type, from_pandas=True) if each.name in given else pa.nulls(size, each.type)
-        for each in schema
+        pa.array(given[column.name], column.type, from_pandas=True)
+        if column.name in given
+        else pa.nulls(size, column.type)
+        for column in schema
     ]
     return pa.table(columns, schema=schema)

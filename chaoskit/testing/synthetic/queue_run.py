@@ -149,8 +149,8 @@ class QueueRun:
             return
         op = self._run.operate("receive", client, now_ns + 3 * MS, MS)
         settled: dict[str, list[QueuedMessage]] = {"nack": [], "reject": [], "ack": []}
-        for message, told in taken:
-            self._own.received(op, message.value, message.sent_ns, now_ns + 4 * MS, told)
+        for message, delivery_count in taken:
+            self._own.received(op, message.value, message.sent_ns, now_ns + 4 * MS, delivery_count)
             wish = broker.wish_of(consumer, message)
             if wish in settled:
                 settled[wish].append(message)
@@ -161,9 +161,9 @@ class QueueRun:
 
     def _settle(self, consumer: int, how: str, messages: list[QueuedMessage], start_ns: int) -> None:
         op = self._run.operate(how, self._run.consumer(consumer), start_ns, MS)
-        told = {"nack": "nacked", "reject": "rejected", "ack": "acked"}[how]
+        kind = {"nack": "nacked", "reject": "rejected", "ack": "acked"}[how]
         for message in messages:
-            self._own.told(op, told, value=message.value)
+            self._own.told(op, kind, value=message.value)
             self._broker.settle(consumer, message, how, start_ns)
 
     def _bury(self, client: int, now_ns: int) -> None:
@@ -171,7 +171,7 @@ class QueueRun:
         dead, self._broker.dead = self._broker.dead, []
         if not dead or self._own is self.rows[-1]:
             return
-        dead += [each for each in dead if self._broker.struck(each[0], "two-dead-letters")]
+        dead += [letter for letter in dead if self._broker.struck(letter[0], "two-dead-letters")]
         op = self._run.operate("receive", client, now_ns, MS)
         for message, reason in dead:
             self._dead.received(op, message.value, message.sent_ns, now_ns + MS, 0)
@@ -198,8 +198,8 @@ class QueueRun:
         for first in range(0, len(taken), run.parameters.batch):
             now_ns += 10 * MS
             op = run.operate("receive", auditor, now_ns, MS)
-            for message, told in taken[first : first + run.parameters.batch]:
-                self._own.received(op, message.value, message.sent_ns, now_ns + MS, told)
+            for message, delivery_count in taken[first : first + run.parameters.batch]:
+                self._own.received(op, message.value, message.sent_ns, now_ns + MS, delivery_count)
             ack = run.operate("ack", auditor, now_ns + 2 * MS, MS)
             for message, _ in taken[first : first + run.parameters.batch]:
                 self._own.told(ack, "acked", value=message.value)

@@ -230,8 +230,12 @@ class TransactionSimulation:
         offset = np.cumsum(last) - last
         client = offset[producer] + everything.incarnation - 1
         client[list(everything.edits.zombies)] -= 1
-        names = [f"tx-{each}#{number + 1}" for each in range(everything.producers) for number in range(int(last[each]))]
-        names += [f"consumer-{each}" for each in range(self.parameters.consumers)]
+        names = [
+            f"tx-{producer}#{number + 1}"
+            for producer in range(everything.producers)
+            for number in range(int(last[producer]))
+        ]
+        names += [f"consumer-{consumer}" for consumer in range(self.parameters.consumers)]
         return pa.array([*names, AUDITOR]), client
 
     def _chunk(self, places: Ints, clients: pa.Array, of_txn: Ints) -> Columns:

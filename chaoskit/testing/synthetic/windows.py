@@ -142,7 +142,7 @@ class Windows:
     def tail(self, cause: str, size: int) -> tuple[QuietSection, list[int]]:
         """Return the last slots of a partition with an unused end, and its last stored sends."""
         order = self.rng.permutation(np.flatnonzero(self._sizes))
-        for index in (int(each) for each in order):
+        for index in (int(number) for number in order):
             if index in self._tails or self.edits.of(index).silent_from is not None:
                 continue
             slots = min(self.layout.slots, 2 * self.sender.window_slots(index))
