@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from chaoskit.base.store import find_run
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from spark_analysis.check import check
 from spark_analysis.runs import open_run
 from spark_analysis.session import start

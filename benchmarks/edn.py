@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from chaoskit.interop.jepsen.importing import import_edn
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 
 def main() -> None:
