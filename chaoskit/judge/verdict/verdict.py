@@ -288,14 +288,7 @@ def decide(
         doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
-    doubts += [
-        f"{anomaly.count:,} {name}: {anomaly.doubt}"
-        for name, anomaly in anomalies.items()
-        if anomaly.doubt and anomaly.count
-    ]
-    doubts += [
-        f"{name} was expected, but {anomaly.unrecorded}" for name, anomaly in anomalies.items() if anomaly.unrecorded
-    ]
+    doubts += _open(anomalies)
     doubts += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.unknown]
     if acked == 0:
         reason = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
@@ -304,6 +297,16 @@ def decide(
     if doubts:
         return UNKNOWN, (*absent, *doubts)
     return (INVALID, tuple(absent)) if absent else (VALID, ())
+
+
+def _open(anomalies: Mapping[str, Found]) -> Iterator[str]:
+    """Yield what could not be decided of anomalies that were found, and which expected ones were not looked for."""
+    for name, anomaly in anomalies.items():
+        if anomaly.doubt and anomaly.count:
+            yield f"{anomaly.count:,} {name}: {anomaly.doubt}"
+    for name, anomaly in anomalies.items():
+        if anomaly.unrecorded:
+            yield f"{name} was expected, but {anomaly.unrecorded}"
 
 
 def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:
