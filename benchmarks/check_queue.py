@@ -126,17 +126,17 @@ def _operations(rounds: int, batch: int, producers: int, consumers: int) -> pa.T
 def _observations(op: np.ndarray, nacks: np.ndarray, value: np.ndarray, settings: bool) -> pa.Table:
     """Build what consumers told, and the settings."""
     order = np.argsort(op, kind="stable")
-    told = SETTINGS if settings else {}
-    count = op.size + len(told)
+    declared = SETTINGS if settings else {}
+    count = op.size + len(declared)
     kinds = np.where(nacks, KINDS.index("nacked"), KINDS.index("acked"))[order]
     columns = {
-        "op": np.concatenate([np.zeros(len(told), np.int64), op[order]]),
-        "kind": words(np.concatenate([np.full(len(told), KINDS.index("declared")), kinds]), list(KINDS)),
+        "op": np.concatenate([np.zeros(len(declared), np.int64), op[order]]),
+        "kind": words(np.concatenate([np.full(len(declared), KINDS.index("declared")), kinds]), list(KINDS)),
         "topic": words(np.zeros(count), ["q"]),
         "partition": np.zeros(count, np.int32),
-        "name": pa.array([*told, *[None] * op.size], pa.string()).dictionary_encode(),
-        "value": np.concatenate([np.zeros(len(told), np.int64), value[order]]),
-        "position": pa.array([*told.values(), *[None] * op.size], pa.int64()),
+        "name": pa.array([*declared, *[None] * op.size], pa.string()).dictionary_encode(),
+        "value": np.concatenate([np.zeros(len(declared), np.int64), value[order]]),
+        "position": pa.array([*declared.values(), *[None] * op.size], pa.int64()),
     }
     return pa.table([pa.array(columns[name]) for name in OBSERVATIONS.names], OBSERVATIONS)
 

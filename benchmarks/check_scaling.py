@@ -104,16 +104,16 @@ def _part(setting: PartitionSetting, messages: pa.Table, operations: pa.Table) -
 
 def _check_s(part: Part) -> float:
     began = time.process_time()
-    found = LogChecker().check(part).num_rows
+    findings = LogChecker().check(part).num_rows
     took_s = time.process_time() - began
-    assert found == 0, f"{found} findings in a correct history"
+    assert findings == 0, f"{findings} findings in a correct history"
     return took_s
 
 
 def _bytes(field: str) -> int:
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found
-    return int(found[1]) * 1024
+    match = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match
+    return int(match[1]) * 1024
 
 
 def _peak_gib() -> float:

@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from chaoskit.base.store import find_run
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from spark_analysis.check import check
 from spark_analysis.runs import open_run
 from spark_analysis.session import start
@@ -89,8 +89,8 @@ def _measured(kind: str, run: Path, options: argparse.Namespace) -> dict[str, An
     output, errors = child.communicate(timeout=_TIMEOUT_S)
     if child.returncode:
         sys.exit(errors)
-    told = json.loads(output.splitlines()[-1])
-    return {**told, **{f"{kind}_{name}_gb": round(value / 1e9, 2) for name, value in peaks.items()}}
+    figures = json.loads(output.splitlines()[-1])
+    return {**figures, **{f"{kind}_{name}_gb": round(value / 1e9, 2) for name, value in peaks.items()}}
 
 
 def _sample(child: subprocess.Popen[str], peaks: dict[str, int]) -> None:
@@ -118,10 +118,10 @@ def _family(root: int) -> list[int]:
 
 def _bytes(pid: int, file: str, key: str) -> int:
     try:
-        found = re.search(rf"^{key}:\s+(\d+) kB", Path(f"/proc/{pid}/{file}").read_text(), re.MULTILINE)
+        match = re.search(rf"^{key}:\s+(\d+) kB", Path(f"/proc/{pid}/{file}").read_text(), re.MULTILINE)
     except OSError:
         return 0
-    return int(found[1]) * 1024 if found else 0
+    return int(match[1]) * 1024 if match else 0
 
 
 def _results(run: Path) -> tuple[Any, Any]:

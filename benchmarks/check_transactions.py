@@ -36,10 +36,10 @@ def main() -> None:
         )
         history = History.open(Path(done.stdout.strip()))
         began = time.process_time()
-        found = find(history, BOUND_NS).to_pylist()
+        findings = find(history, BOUND_NS).to_pylist()
         took_s = time.process_time() - began
         messages = sum(partition.rows for partition in history.partitions)
-    for row in found:
+    for row in findings:
         if row["anomaly"] in CYCLES:
             print(f"{row['anomaly']}: {row['detail']}")
     figures = {

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from chaoskit.interop.jepsen.importing import import_edn
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
             "check_s": round(time.perf_counter() - started_s, 2),
             "check_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             "verdict": verdict.verdict,
-            "anomalies": {name: each.count for name, each in verdict.anomalies.items()},
+            "anomalies": {name: anomaly.count for name, anomaly in verdict.anomalies.items()},
         }
     print(json.dumps(figures))
 

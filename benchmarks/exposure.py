@@ -87,12 +87,12 @@ def main(gibibytes: float) -> None:
             (folder / END).write_text(json.dumps({"at_ns": 2**61, "synced": True, "length": length}))
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             began = time.process_time()
-            found = len(stored(folder, _RUN, size).values)
+            values = len(stored(folder, _RUN, size).values)
             took = time.process_time() - began
             memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             print(
-                f"| {shape} | {found:,} | {operations:,} | {took:.1f} | {took / (length / 1e9):.1f} | "
-                f"{found / took:,.0f} | {memory:,.0f} |",
+                f"| {shape} | {values:,} | {operations:,} | {took:.1f} | {took / (length / 1e9):.1f} | "
+                f"{values / took:,.0f} | {memory:,.0f} |",
                 flush=True,
             )
 

@@ -92,12 +92,12 @@ def main(minutes: float) -> None:
 
 def told(verdict: dict[str, Any]) -> dict[str, Any]:
     """Return what is printed of a verdict."""
-    found = {name: each["count"] for name, each in verdict["anomalies"].items()}
+    anomalies = {name: anomaly["count"] for name, anomaly in verdict["anomalies"].items()}
     return {
         "verdict": verdict["verdict"],
         "counts": verdict["counts"],
         "acks_per_s": verdict["rates"]["acks_per_s"],
-        "anomalies": found,
+        "anomalies": anomalies,
         "latency": verdict["latency"]["send_from_actual"],
     }
 

@@ -48,10 +48,10 @@ Took = npt.NDArray[np.float64]
 def in_c(program: Path, connection: dict[str, Any], rate: int, seconds: int) -> Took:
     """Return what the bare client measured."""
     settings = {**librdkafka(connection), **resolve_producer(_PRODUCER)}
-    told = [f"{name}={text(value)}" for name, value in settings.items()]
+    properties = [f"{name}={text(value)}" for name, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "took"
-        subprocess.run([program, out, TOPIC, str(rate), str(seconds), str(_SIZE), *told], check=True)
+        subprocess.run([program, out, TOPIC, str(rate), str(seconds), str(_SIZE), *properties], check=True)
         return np.fromfile(out, np.int64).reshape(-1, 2) / 1e6
 
 
@@ -73,8 +73,8 @@ def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
     options = LogOptions(rate=rate, message_size=_SIZE, producer=_PRODUCER)
     sends, done = acknowledged(connection, options, seconds)
     counted = (done > 0) & (sends["intended_ns"] != sends["start_ns"])
-    ends, each = done[counted], sends[counted]
-    return np.stack([ends - each["start_ns"], ends - each["intended_ns"]], axis=1) / 1e6
+    ends, sent = done[counted], sends[counted]
+    return np.stack([ends - sent["start_ns"], ends - sent["intended_ns"]], axis=1) / 1e6
 
 
 def main(rounds: int, seconds: int, rate: int) -> None:
@@ -86,21 +86,25 @@ def main(rounds: int, seconds: int, rate: int) -> None:
             (in_c(program, connection, rate, seconds), in_process(recorded, connection, rate, seconds))
             for _ in range(rounds)
         ]
-    told = {name: _told([pair[index] for pair in pairs]) for index, name in enumerate(("c", "recorded"))}
+    percentiles = {name: _percentiles([pair[index] for pair in pairs]) for index, name in enumerate(("c", "recorded"))}
     ratio = {
         way: {
-            point: round(statistics.median(told["recorded"][way][point]) / statistics.median(told["c"][way][point]), 3)
+            point: round(
+                statistics.median(percentiles["recorded"][way][point])
+                / statistics.median(percentiles["c"][way][point]),
+                3,
+            )
             for point in _POINTS
         }
         for way in _WAYS
     }
-    print(json.dumps({**told, "ratio": ratio}))
+    print(json.dumps({**percentiles, "ratio": ratio}))
 
 
-def _told(rounds: list[Took]) -> dict[str, dict[str, list[float]]]:
+def _percentiles(rounds: list[Took]) -> dict[str, dict[str, list[float]]]:
     return {
         way: {
-            point: [round(float(np.percentile(each[:, column], level)), 3) for each in rounds]
+            point: [round(float(np.percentile(took[:, column], level)), 3) for took in rounds]
             for point, level in _POINTS.items()
         }
         for column, way in enumerate(_WAYS)
@@ -119,5 +123,5 @@ def _compiled(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    given = [int(each) for each in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*[*given, *(5, 20, 10_000)[len(given) :]])

@@ -97,7 +97,7 @@ def seconds(cluster: Service, pairs: int) -> Seconds:
 def busy() -> float:
     """Return how many seconds of processor time the machine has used."""
     used = psutil.cpu_times()
-    return float(sum(getattr(used, each) for each in ("user", "nice", "system", "irq", "softirq")))
+    return float(sum(getattr(used, name) for name in ("user", "nice", "system", "irq", "softirq")))
 
 
 def sent(connection: dict[str, Any], rate: int | Literal["max"], for_s: float) -> Floats:
@@ -114,10 +114,12 @@ def loaded(cluster: Service, rate: int | Literal["max"], pairs: int) -> tuple[Se
         whole_s = 3 * _WARM_UP_S + 2 * pairs * _SECOND_S
         load = pool.submit(in_process, sent, cluster.client_settings(), rate, whole_s)
         time.sleep(_WARM_UP_S)
-        found = seconds(cluster, pairs)
+        measured = seconds(cluster, pairs)
         at_s, took_ms = load.result()
-    counts = [[np.histogram(took_ms[(at_s >= a) & (at_s < b)], _EDGES_MS)[0] for a, b in pair] for pair in found.at_s]
-    return found, np.array(counts, np.float64)
+    counts = [
+        [np.histogram(took_ms[(at_s >= a) & (at_s < b)], _EDGES_MS)[0] for a, b in pair] for pair in measured.at_s
+    ]
+    return measured, np.array(counts, np.float64)
 
 
 def told(
@@ -135,7 +137,7 @@ def told(
     off, on = resampled(np.ones(pairs))
     drawn = random.multinomial(pairs, np.full(pairs, 1 / pairs), _RESAMPLES).astype(np.float64)
     between = [
-        round(float(bound), 4) for bound in np.percentile([how(*resampled(each)) for each in drawn], [2.5, 97.5])
+        round(float(bound), 4) for bound in np.percentile([how(*resampled(weights)) for weights in drawn], [2.5, 97.5])
     ]
     return {"without": round(float(off), 4), "with": round(float(on), 4), name: round(how(off, on), 4), "95%": between}
 
@@ -160,7 +162,7 @@ def _p99(counts: Floats, questions: float) -> Callable[[Floats], Floats]:
     def resampled(weights: Floats) -> Floats:
         below = np.cumsum(np.tensordot(weights, counts, 1), axis=1)
         off, on = below / below[:, -1:]
-        return np.array([_EDGES_MS[np.searchsorted(each, _P99) + 1] for each in (off, off + (on - off) / questions)])
+        return np.array([_EDGES_MS[np.searchsorted(share, _P99) + 1] for share in (off, off + (on - off) / questions)])
 
     return resampled
 

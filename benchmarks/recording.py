@@ -147,9 +147,9 @@ def bare_received(connection: dict[str, Any], seconds: float) -> float:
 def running(name: str, count: int, options: Any) -> Iterator[Service]:
     """Yield a system on so many hosts of its own."""
     system = installed.system(name, "system")
-    with hosts(count, system.root(options) if isinstance(system, Rooted) else None) as found:
+    with hosts(count, system.root(options) if isinstance(system, Rooted) else None) as nodes:
         system.prepare(options)
-        cluster = system.deploy(found, options)
+        cluster = system.deploy(nodes, options)
         start(cluster)
         cluster.begin_trial("", options)
         cluster.wait_ready(60)
@@ -168,12 +168,12 @@ def main(rounds: int, seconds: float) -> None:
     """Measure and print."""
     with kafka(3, KafkaOptions(topic={"min.insync.replicas": 2})) as connection:
         in_process(bare, connection, seconds)  # brokers warm up
-        told = {
+        figures = {
             "mock": _rounds(bare, recorded, {**connection, **_MOCK}, rounds, seconds),
             "sends": _rounds(bare, recorded, connection, rounds, seconds),
             "receives": _rounds(bare_received, received, connection, rounds, seconds),
         }
-    print(json.dumps(told))
+    print(json.dumps(figures))
 
 
 def _rounds(

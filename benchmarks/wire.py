@@ -95,8 +95,8 @@ def _processor_us(host: ServiceHost) -> int:
 
 
 def _messages(host: ServiceHost) -> int:
-    told = placing.call(host, {})
-    return int(told["messages"]) if told else 0
+    report = placing.call(host, {})
+    return int(report["messages"]) if report else 0
 
 
 def _row(name: str, host: ServiceHost, seconds: float) -> str:
@@ -105,8 +105,8 @@ def _row(name: str, host: ServiceHost, seconds: float) -> str:
     before = _processor_us(host), _messages(host)
     per_second = rate(host, seconds)
     spent_us, passed = _processor_us(host) - before[0], _messages(host) - before[1]
-    each = f"{spent_us / passed:.2f}" if passed else ""
-    return f"| {name} | {p50:.3f} | {p99:.3f} | {per_second:,.0f} | {each} |"
+    cost = f"{spent_us / passed:.2f}" if passed else ""
+    return f"| {name} | {p50:.3f} | {p99:.3f} | {per_second:,.0f} | {cost} |"
 
 
 def main(seconds: float) -> None:

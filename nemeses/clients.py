@@ -155,14 +155,14 @@ class ClientHijack(Nemesis):
                 _wake(watch)
 
     def verify(self, strike: Strike) -> Evidence:
-        told = []
+        restarts = []
         for client in strike.clients:
             if not client.former:
                 raise NemesisError(f"no earlier incarnation of {client.name} is running")
             if not client.running():
                 raise NemesisError(f"the next incarnation of {client.name} is not running")
-            told.append(f"{client.name} runs as process {client.pid} and as {', '.join(map(str, client.former))}")
-        return Evidence("; ".join(told))
+            restarts.append(f"{client.name} runs as process {client.pid} and as {', '.join(map(str, client.former))}")
+        return Evidence("; ".join(restarts))
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:

@@ -24,7 +24,7 @@ from chaoskit.contract.options import Command
 from chaoskit.contract.systems.node import Node
 
 _AGAIN_S = 0.5
-_TOLD = 300
+_OUTPUT_MAX = 300
 """How much of a command's output is told, in letters."""
 
 _DAMAGE = {
@@ -155,7 +155,7 @@ def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> 
     Raises:
         NemesisError: it failed, took too long, or does not exist.
     """
-    told = f"{step} of {node.name}"
+    what = f"{step} of {node.name}"
     try:
         process = subprocess.Popen(
             command,
@@ -168,16 +168,16 @@ def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> 
             start_new_session=True,
         )
     except OSError as error:
-        raise NemesisError(f"{told}: {command[0]}: {error.strerror}") from error
+        raise NemesisError(f"{what}: {command[0]}: {error.strerror}") from error
     try:
         said, _ = process.communicate(timeout=options.timeout / 1e9)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise NemesisError(f"{told}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
+        raise NemesisError(f"{what}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
     if process.returncode != 0:
-        raise NemesisError(f"{told}: exit status {process.returncode}: {said.strip()[-_TOLD:]}")
-    return said.strip()[-_TOLD:]
+        raise NemesisError(f"{what}: exit status {process.returncode}: {said.strip()[-_OUTPUT_MAX:]}")
+    return said.strip()[-_OUTPUT_MAX:]
 
 
 def _do_unless_done(node: Node, options: CommandOptions) -> None:

@@ -82,7 +82,7 @@ class ElectLeader(Nemesis):
             strike.service.power(Leadership).give_up_leadership(host)
 
     def verify(self, strike: Strike) -> Evidence:
-        told = []
+        changes = []
         for host in strike.hosts:
             led = strike.kept(_Led).before[host.name]
             if not led:
@@ -92,8 +92,8 @@ class ElectLeader(Nemesis):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
                 time.sleep(_POLL_S)
-            told.append(f"{host.name} no longer leads {', '.join(led)}")
-        return Evidence("; ".join(told))
+            changes.append(f"{host.name} no longer leads {', '.join(led)}")
+        return Evidence("; ".join(changes))
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: an election is instantaneous."""

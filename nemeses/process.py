@@ -158,8 +158,8 @@ def _down_already(strike: Strike) -> str:
     ended = {host.name: others(strike, host) for host in down(strike)}
     if unexplained := [name for name, holding in ended.items() if not holding]:
         raise NemesisError(f"the system was not running on {', '.join(unexplained)}")
-    told = ", ".join(f"on {name} while {holding} held" for name, holding in ended.items())
-    return f" (already before, {told})" if told else ""
+    causes = ", ".join(f"on {name} while {holding} held" for name, holding in ended.items())
+    return f" (already before, {causes})" if causes else ""
 
 
 def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:

@@ -117,16 +117,16 @@ def answers_again(strike: Strike) -> str:
     Raises:
         NemesisError: it does not answer.
     """
-    told, answering, silent = [], [], []
+    sentences, answering, silent = [], [], []
     for host in strike.hosts:
         if why := _await_answer(host, strike.service, partial(others, strike, host)):
             silent.append(host)
-            told.append(f"{host.name} {why}")
+            sentences.append(f"{host.name} {why}")
         else:
             answering.append(host.name)
     if silent:
         strike.owed.append(partial(_prove_answers, strike.on(silent)))
-    return "; ".join([f"answering again: {', '.join(answering)}", *told] if answering else told)
+    return "; ".join([f"answering again: {', '.join(answering)}", *sentences] if answering else sentences)
 
 
 def _await_answer(host: ServiceHost, cluster: Powered, beside: Callable[[], str] = str) -> str:

@@ -183,12 +183,12 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
 
 
 def _tables(runs: list[AnalysedRun], outcomes: Mapping[int, TaskResults]) -> dict[str, list[dict[str, Any]]]:
-    found = {run.number: impacts(run, outcomes[run.number]) for run in runs}
-    everything: list[Impact] = [each for run in runs for each in found[run.number]]
+    by_run = {run.number: impacts(run, outcomes[run.number]) for run in runs}
+    everything: list[Impact] = [impact for run in runs for impact in by_run[run.number]]
     rows = [_run_row(run, outcomes[run.number]) for run in runs]
     return {
         "runs": rows,
-        "fault_windows": [each.row() for each in everything],
+        "fault_windows": [impact.row() for impact in everything],
         "fault_kinds": by_kind(everything),
         "unavailable": [row for run in runs for row in unavailable(run, outcomes[run.number])],
         "lost_ages": [row for run in runs for row in lost_ages(run)],
@@ -200,7 +200,7 @@ def _tables(runs: list[AnalysedRun], outcomes: Mapping[int, TaskResults]) -> dic
 def _run_row(run: AnalysedRun, outcome: TaskResults) -> dict[str, Any]:
     verdict = read_verdict(run.folder)
     recorded = histogram(outcome.counts, "send")
-    anomalies = {name: each["count"] for name, each in verdict["anomalies"].items() if each["count"]}
+    anomalies = {name: anomaly["count"] for name, anomaly in verdict["anomalies"].items() if anomaly["count"]}
     return {
         "run": run.name,
         "scenario": verdict["scenario"],
@@ -213,7 +213,7 @@ def _run_row(run: AnalysedRun, outcome: TaskResults) -> dict[str, Any]:
         "reasons": verdict["reasons"],
         **verdict["counts"],
         "anomalies": list(anomalies.items()),
-        "disallowed": [name for name, each in verdict["anomalies"].items() if not each["allowed"]],
+        "disallowed": [name for name, anomaly in verdict["anomalies"].items() if not anomaly["allowed"]],
         "lost": anomalies.get("lost", 0),
         "seconds": run.timing.load.seconds,
         "acks_per_s": verdict["rates"].get("acks_per_s", 0.0),
@@ -237,8 +237,8 @@ def _configurations(
         counts = summed([outcomes[run.number].counts for run, _ in own])
         quiet, under = histogram(counts, "took", QUIET), _every(counts, UNDER)
         anomalies: dict[str, int] = {}
-        for found, count in (each for _, row in own for each in row["anomalies"]):
-            anomalies[found] = anomalies.get(found, 0) + count
+        for anomaly, count in (pair for _, row in own for pair in row["anomalies"]):
+            anomalies[anomaly] = anomalies.get(anomaly, 0) + count
         lost = anomalies.pop("lost", 0)
         seconds = sum(row["seconds"] for _, row in own)
         result.append(
@@ -247,12 +247,12 @@ def _configurations(
                 "configuration": name,
                 "settings": settings(own[0][0].scenario),
                 "runs": len(own),
-                **{each: sum(row["verdict"] == each for _, row in own) for each in _OUTCOMES},
+                **{outcome: sum(row["verdict"] == outcome for _, row in own) for outcome in _OUTCOMES},
                 "acked": sum(row["acked"] for _, row in own),
                 "lost": lost,
                 "runs_with_loss": sum(row["lost"] > 0 for _, row in own),
-                "anomalies": sorted(anomalies.items(), key=lambda each: -each[1]),
-                "disallowed": sorted({each for _, row in own for each in row["disallowed"]}),
+                "anomalies": sorted(anomalies.items(), key=lambda pair: -pair[1]),
+                "disallowed": sorted({anomaly for _, row in own for anomaly in row["disallowed"]}),
                 "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
                 **{key: value for key, value in percentiles(quiet).items() if key != "count"},
                 "under_faults_p99_ms": percentiles(under)["p99_ms"],

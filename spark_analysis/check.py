@@ -88,9 +88,9 @@ def _outcome(rows: pa.Table) -> TaskResults:
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:
     """Return, for each partition in order, the findings of each checker."""
-    found = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(["findings", "extract"])))
+    findings = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(["findings", "extract"])))
     tables: dict[tuple[str, int, str], list[pa.Table]] = {}
-    for row in found.to_pylist():
+    for row in findings.to_pylist():
         tables.setdefault((row["place"], row["checker"], row["kind"]), []).append(unpacked(row["content"]))
     joined = {key: pa.concat_tables(pieces) for key, pieces in tables.items()}
     places = sorted({place for place, _, _ in joined})

@@ -33,15 +33,15 @@ def settings(scenario: Mapping[str, Any]) -> str:
     cluster, workload = scenario.get("cluster") or {}, scenario.get("workload") or {}
     keeps = " ".join(str(workload[key]) for key in ("type", "kind") if workload.get(key))
     usual = {**_usual_cluster(cluster), **_usual("workload", workload.get("kind", ""))}
-    told = [
+    declared = [
         setting
         for given in (cluster, workload)
         for key, value in given.items()
         if key not in _ELSEWHERE
         for setting in _flat(key, value, usual.get(key))
     ]
-    times = Counter(name for _, name, _ in told)
-    named = [f"{name if times[name] == 1 else f'{of}.{name}'}={value}" for of, name, value in told]
+    times = Counter(name for _, name, _ in declared)
+    named = [f"{name if times[name] == 1 else f'{of}.{name}'}={value}" for of, name, value in declared]
     return ", ".join([*([keeps] if keeps else []), *named])
 
 

@@ -80,31 +80,34 @@ def impacts(run: AnalysedRun, outcome: TaskResults) -> list[Impact]:
     return result
 
 
-def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
+def by_kind(measured: Sequence[Impact]) -> list[dict[str, Any]]:
     """Return for each kind of fault in each system and phase the merged distribution, throughput and recovery."""
     rows = []
-    for kind, of_system in sorted({(each.window.kind, release(each.run.scenario)) for each in found}):
+    for kind, of_system in sorted({(impact.window.kind, release(impact.run.scenario)) for impact in measured}):
         for phase in PHASES:
             named = kind, of_system, phase
             chosen = [
-                each for each in found if (each.window.kind, release(each.run.scenario), each.window.phase) == named
+                impact
+                for impact in measured
+                if (impact.window.kind, release(impact.run.scenario), impact.window.phase) == named
             ]
             if not chosen:
                 continue
             recorded = merged(
-                np.concatenate([each.bucket for each in chosen]), np.concatenate([each.count for each in chosen])
+                np.concatenate([impact.bucket for impact in chosen]),
+                np.concatenate([impact.count for impact in chosen]),
             )
-            seconds = sum(each.window.end_ns - each.window.start_ns for each in chosen) / 1e9
-            recoveries = [each.recovery_ms for each in chosen if each.recovery_ms is not None]
+            seconds = sum(impact.window.end_ns - impact.window.start_ns for impact in chosen) / 1e9
+            recoveries = [impact.recovery_ms for impact in chosen if impact.recovery_ms is not None]
             rows.append(
                 {
                     "system": of_system,
                     "kind": kind,
                     "phase": phase,
                     "faults": len(chosen),
-                    "acked_per_s": sum(each.acked for each in chosen) / seconds,
+                    "acked_per_s": sum(impact.acked for impact in chosen) / seconds,
                     **percentiles(recorded),
-                    "longest_gap_ms": max(each.longest_gap_ms for each in chosen),
+                    "longest_gap_ms": max(impact.longest_gap_ms for impact in chosen),
                     "recovery_ms": max(recoveries, default=None),
                     "histogram": encoded(recorded),
                 }

@@ -50,7 +50,7 @@ def page(
         "analysis.html.j2",
         ["spark_analysis"],
         title=f"{len(runs):,} runs",
-        runs=[{**row, "found": _found(row)} for row in runs[:_RUNS_SHOWN]],
+        runs=[{**row, "found": _anomalies(row)} for row in runs[:_RUNS_SHOWN]],
         hidden=max(0, len(runs) - _RUNS_SHOWN),
         totals={name: sum(row["verdict"] == name for row in runs) for name in ("valid", "invalid", "unknown")},
         acked=sum(row["acked"] for row in runs),
@@ -113,13 +113,13 @@ def _figure(name: str, title: str, spec: charts.Spec | None) -> dict[str, Any] |
     return None if spec is None else {"id": name, "title": title, "spec": spec}
 
 
-def _found(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _anomalies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the anomalies of a run, disallowed ones first."""
     rows = [{"name": name, "count": count, "bad": name in row["disallowed"]} for name, count in row["anomalies"]]
     rows += [
         {"name": name, "count": 0, "bad": True} for name in row["disallowed"] if name not in dict(row["anomalies"])
     ]
-    return sorted(rows, key=lambda each: (not each["bad"], -each["count"]))
+    return sorted(rows, key=lambda anomaly: (not anomaly["bad"], -anomaly["count"]))
 
 
 def _longest(rows: Rows) -> list[dict[str, Any]]:

@@ -90,14 +90,14 @@ def run_tasks(
     for wave in waves(tasks, memory_of(spark), cores):
         chosen = list(wave)
 
-        def each(batches: Iterator[pa.RecordBatch], chosen: list[SparkTask] = chosen) -> Iterator[pa.RecordBatch]:
+        def run_wave(batches: Iterator[pa.RecordBatch], chosen: list[SparkTask] = chosen) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for index in batch.column(0).to_pylist():
                     yield from apply(chosen[index])
 
         indexes = spark.range(0, len(chosen), 1, len(chosen))
         with _telling(spark, tell):
-            tables.append(indexes.mapInArrow(each, RESULTS_DDL).toArrow())
+            tables.append(indexes.mapInArrow(run_wave, RESULTS_DDL).toArrow())
     return pa.concat_tables(tables)
 
 

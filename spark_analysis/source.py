@@ -155,9 +155,9 @@ class HistoryReader(DataSourceReader):
 def plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema with `run` and `scenario` before its own columns, and strings instead of dictionaries."""
     fields = [pa.field("run", pa.string()), pa.field("scenario", pa.string())]
-    for each in schema:
-        words = pa.types.is_dictionary(each.type)
-        fields.append(pa.field(each.name, each.type.value_type if words else each.type))
+    for field in schema:
+        words = pa.types.is_dictionary(field.type)
+        fields.append(pa.field(field.name, field.type.value_type if words else field.type))
     return pa.schema(fields)
 
 
@@ -167,7 +167,7 @@ def _verdict(content: dict[str, Any], text: str) -> pa.RecordBatch:
         "verdict": content["verdict"],
         "reasons": content["reasons"],
         **content["counts"],
-        "anomalies": [(name, each["count"]) for name, each in content["anomalies"].items()],
+        "anomalies": [(name, anomaly["count"]) for name, anomaly in content["anomalies"].items()],
         "json": text,
     }
     return pa.RecordBatch.from_pylist([row], VERDICTS)

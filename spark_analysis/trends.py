@@ -59,13 +59,13 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         rows: rows with these, but the last; measures that are None are skipped.
     """
     result: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda each: (each["scenario"], each["time"], each["run"])):
-        before = [each for each in result if each["scenario"] == row["scenario"]][-PRECEDING_MAX:]
+    for row in sorted(rows, key=lambda row: (row["scenario"], row["time"], row["run"])):
+        before = [earlier for earlier in result if earlier["scenario"] == row["scenario"]][-PRECEDING_MAX:]
         marked = [
             name
             for name, worse in MEASURES.items()
             if row[name] is not None
-            and is_regression([each[name] for each in before if each[name] is not None], row[name], worse)
+            and is_regression([earlier[name] for earlier in before if earlier[name] is not None], row[name], worse)
         ]
         if before and before[-1]["verdict"] == VALID and row["verdict"] != VALID:
             marked.insert(0, VERDICT)

@@ -27,7 +27,7 @@ from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.interop.omb.room import check_room
 from chaoskit.interop.omb.stored import stored_run
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED

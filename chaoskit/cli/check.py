@@ -17,7 +17,7 @@ from chaoskit.cli.saying import say
 from chaoskit.cli.summary import details_option, show_summary
 from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import EXIT_CODES
 from chaoskit.report.run_page import REPORT, is_quick, try_report
 

@@ -45,7 +45,7 @@ def _list(by_name: dict[str, Support]) -> None:
 def _tell(name: str, supported: Support) -> None:
     console = wide_console()
     if supported.release:
-        console.print(f"release by default, and tested: {supported.release}", soft_wrap=True, highlight=False)
+        console.print(f"default release: {supported.release}", soft_wrap=True, highlight=False)
     for title, listed in (
         ("keeps", supported.models),
         ("roles", supported.roles),

@@ -73,7 +73,7 @@ def markdown(supports: dict[str, Support]) -> str:
     faults = plugins.names("nemesis")
     return "\n".join(
         (
-            _table(["release", *names], [["by default, and tested", *(column.release for column in columns)]]),
+            _table(["release", *names], [["default", *(column.release for column in columns)]]),
             _table(["power of clients", *names], of_clients),
             _table(["power of the cluster", *names], of_clusters),
             _table(

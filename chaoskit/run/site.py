@@ -16,7 +16,7 @@ from chaoskit.history.compacting.compact import drop_wal
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.segment import room_in
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.run_page import try_report
 from chaoskit.run.deployment import Deployment

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -69,7 +69,7 @@ class ClusterSpec(BaseModel):
         max_bytes: the same in bytes of payloads per second.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
 
     system: str
     attach: dict[str, Any] = {}
@@ -140,7 +140,7 @@ class WorkloadSpec(BaseModel):
             harness runs them.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
 
     kind: str
     duration: Annotated[Duration, AfterValidator(_not_nothing)] = 20 * SECOND
@@ -183,7 +183,7 @@ class FaultSpec(BaseModel):
         expect: the consequence that it must have; without it the run is `unknown`.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     inject: Kinds
     id: str = ""
@@ -277,7 +277,7 @@ class KindChoice(BaseModel):
         on, duration: as in `FaultSpec`.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     kind: str
     weight: float = Field(default=1, gt=0)
@@ -292,7 +292,7 @@ class Scenario(BaseModel):
         record: `history`: every message. `latency`: histograms, counts and sets of sequences, in bounded memory.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     seed: int | None = Field(default=None, ge=0)

@@ -103,8 +103,8 @@ def received_after(view: LogView, anomaly: Anomaly, before: Receives, after: Rec
 
 def merged(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the findings of several tables as one, with one dictionary per column."""
-    found = [table for table in tables if table.num_rows]
-    return pa.concat_tables(found).unify_dictionaries().combine_chunks() if found else _NO_FINDINGS
+    filled = [table for table in tables if table.num_rows]
+    return pa.concat_tables(filled).unify_dictionaries().combine_chunks() if filled else _NO_FINDINGS
 
 
 def no_findings() -> pa.Table:

@@ -56,10 +56,10 @@ class LogView:
 
     def unreadable(self, position: Ints) -> Flags:
         """Return whether the system said of each position that it cannot read it."""
-        found = np.zeros(position.size, np.bool_)
+        unreadable = np.zeros(position.size, np.bool_)
         for first, until in zip(*self._refused, strict=True):
-            found |= (position >= first) & (position < until)
-        return found
+            unreadable |= (position >= first) & (position < until)
+        return unreadable
 
     def truncated(self, position: Ints, ids: Ints, received_ns: Ints) -> Flags:
         """Return whether each position (`ids`: its id), received then, is missing from the log at the final read."""

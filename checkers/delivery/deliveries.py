@@ -98,7 +98,7 @@ def subscriptions_of(part: Part) -> list[SubscriptionActivity]:
     if not acts.op.size:
         return []
     taken = _taken(view, part.messages, operations)
-    found = []
+    subscriptions = []
     for number in range(len(acts.names)):
         own = acts.subscription == number
         subscribed, acked, nacked = (own & (acts.kind == kind) for kind in range(len(KINDS)))
@@ -108,7 +108,7 @@ def subscriptions_of(part: Part) -> list[SubscriptionActivity]:
         deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
         drains = _of_members(operations, ("drain",), view.operations, members)
         undrained = drains[view.operations.outcome[drains] != 0]
-        found.append(
+        subscriptions.append(
             SubscriptionActivity(
                 kind=int(acts.type[subscribed].max(initial=0)),
                 processes=members,
@@ -120,7 +120,7 @@ def subscriptions_of(part: Part) -> list[SubscriptionActivity]:
                 undrained=undrained,
             )
         )
-    return found
+    return subscriptions
 
 
 def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> Ints:
@@ -131,15 +131,15 @@ def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> In
     wanted = group * times.size + rank[: at_ns.size]
     given = other_group * times.size + rank[at_ns.size :]
     order = np.argsort(given, kind="stable")
-    found = order[np.minimum(np.searchsorted(given[order], wanted), order.size - 1)]
-    return np.where((given[found] >= wanted) & (other_group[found] == group), found, NONE)
+    row = order[np.minimum(np.searchsorted(given[order], wanted), order.size - 1)]
+    return np.where((given[row] >= wanted) & (other_group[row] == group), row, NONE)
 
 
 def last_ns(rows: Operations) -> Ints:
     """Return when each process did something for the last time, by its number."""
-    found = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
-    np.maximum.at(found, rows.process, np.maximum(rows.start_ns, rows.end_ns))
-    return found
+    latest_ns = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
+    np.maximum.at(latest_ns, rows.process, np.maximum(rows.start_ns, rows.end_ns))
+    return latest_ns
 
 
 def by_process(process: Ints, position: Ints, other_process: Ints, other_position: Ints) -> tuple[Ints, Ints]:

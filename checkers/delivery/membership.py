@@ -85,7 +85,7 @@ class GroupActivity:
 
     def members(self, group: int, rows: Operations) -> Ints:
         """Return the processes that owned the partition, or committed, for a group."""
-        acted = np.concatenate([each.operation[each.group == group] for each in (self.commits, self.ownerships)])
+        acted = np.concatenate([acts.operation[acts.group == group] for acts in (self.commits, self.ownerships)])
         return np.unique(rows.process[acted])
 
 

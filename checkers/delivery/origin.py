@@ -82,22 +82,22 @@ def sends_of(messages: pa.Table, values: pa.Array) -> pa.Table:
 MISROUTED = Anomaly("misrouted", "a message was received from a different topic or partition than it was sent to", SENT)
 
 
-def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
+def settled(findings: pa.Table, sends: pa.Table) -> pa.Table:
     """Decide for each unsettled phantom whether it is a misrouted message or was never sent.
 
     Misrouted: received from a different topic or partition than it was sent to. Evidence: as for the phantom, and
     `other_op` sent it. If a value was sent several times, the first send by topic, partition and op is reported.
     """
-    found = found.cast(SENDS).sort_by([(name, "ascending") for name in SENDS.names])
-    send = pc.index_in(findings["value"], value_set=found["value"].combine_chunks())
+    sends = sends.cast(SENDS).sort_by([(name, "ascending") for name in SENDS.names])
+    send = pc.index_in(findings["value"], value_set=sends["value"].combine_chunks())
     phantom = unsettled(findings)
     misrouted = pc.and_(phantom, pc.is_valid(send))
-    place = pc.binary_join_element_wise(found["topic"], found["partition"].cast(pa.string()), "/")
+    place = pc.binary_join_element_wise(sends["topic"], sends["partition"].cast(pa.string()), "/")
     sent_to = pc.binary_join_element_wise("sent to", place, " ").take(send)
     detail = pc.if_else(phantom, pc.coalesce(sent_to, SENT_BY_NOBODY), findings["detail"].cast(pa.string()))
     columns = {
         "anomaly": pc.if_else(misrouted, MISROUTED.name, findings["anomaly"].cast(pa.string())),
-        "other_op": pc.if_else(misrouted, found["op"].take(send), findings["other_op"]),
+        "other_op": pc.if_else(misrouted, sends["op"].take(send), findings["other_op"]),
         "detail": detail,
     }
     for name, column in columns.items():

@@ -61,7 +61,7 @@ def silences(
     course = np.concatenate([[begin_ns], inside, [end_ns]])
     for at in np.flatnonzero(np.diff(course) > setting.bound_ns).tolist():
         left = calm(faults, int(course[at]), int(course[at + 1]), setting.bound_ns)
-        yield from (each for each in left if each[1] - each[0] > setting.bound_ns)
+        yield from (span for span in left if span[1] - span[0] > setting.bound_ns)
 
 
 def asked(rows: Operations, process: int, from_ns: int, until_ns: int) -> Span:
@@ -83,9 +83,9 @@ def reader_cases(part: Part) -> pa.Table:
     begins = np.flatnonzero(is_one_of(part.operations["f"], ["assign"]) & ~rows.audits)
     grouped = rows.process[is_one_of(part.operations["f"], ["subscribe"])]
     begins = begins[~np.isin(rows.process[begins], grouped)]
-    told = rows.rows_of(ReadingBegan.ops(part.observations))
-    here = np.unique(rows.process[np.concatenate([view.receives.operation, told])]) if begins.size else begins
-    found = []
+    began = rows.rows_of(ReadingBegan.ops(part.observations))
+    here = np.unique(rows.process[np.concatenate([view.receives.operation, began])]) if begins.size else begins
+    cases = []
     for begin in begins[np.isin(rows.process[begins], here)].tolist():
         process = rows.process[begin]
         own = rows.process[view.receives.operation] == process
@@ -94,8 +94,8 @@ def reader_cases(part: Part) -> pa.Table:
         received_ns = view.receives.received_ns[own]
         quiet = [silence for span in spans for silence in silences(part.setting, faults, received_ns, *span)]
         if quiet:
-            found.append(_unread(view, begin, own, quiet))
-    return merged(found)
+            cases.append(_unread(view, begin, own, quiet))
+    return merged(cases)
 
 
 def subscription_cases(part: Part, subscription: SubscriptionActivity) -> pa.Table:
@@ -107,12 +107,12 @@ def subscription_cases(part: Part, subscription: SubscriptionActivity) -> pa.Tab
     )
     own = np.isin(rows.process[view.receives.operation], subscription.processes)
     faults = hindering(part.setting, concerned(part.operations, view, subscription.processes.tolist()))
-    found = []
+    cases = []
     for join in joins.tolist():
         span = int(rows.end_ns[join]), _ended_ns(part, view, join)
         if quiet := list(silences(part.setting, faults, view.receives.received_ns[own], *span)):
-            found.append(_unread(view, join, own, quiet, anywhere=True))
-    return merged(found)
+            cases.append(_unread(view, join, own, quiet, anywhere=True))
+    return merged(cases)
 
 
 def _unread(view: LogView, begin: int, own: Flags, quiet: list[Span], *, anywhere: bool = False) -> pa.Table:

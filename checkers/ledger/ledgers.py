@@ -84,16 +84,16 @@ def lost_entry_cases(view: LogView, ended: ReportedEnds) -> pa.Table:
 LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGERS, about=About.READING)
 
 
-def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
+def lac_regression_cases(view: LogView, standings: Standings) -> pa.Table:
     """Find where the last confirmed entry went back.
 
     Either for one reader since it opened the ledger, or because the ledger was closed below what was reported to any
     reader. Evidence: `position` is one past the entry that `op` reported at `at_ns`; `other_` is what was reported
     before, or to another reader. One finding per end below.
     """
-    later, earlier = _gone_back(view, told.confirmed)
-    below, highest = _ended_below(view, told)
-    chosen = [(told.confirmed, later, earlier), (told.ended, below, highest)]
+    later, earlier = _gone_back(view, standings.confirmed)
+    below, highest = _ended_below(view, standings)
+    chosen = [(standings.confirmed, later, earlier), (standings.ended, below, highest)]
     return findings_of(
         view.setting,
         LAC_REGRESSION,
@@ -102,8 +102,8 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
         value=np.full(later.size + below.size, NONE),
         position=np.concatenate([of.position[rows] for of, rows, _ in chosen]),
         op=np.concatenate([view.operations.op[of.operation[rows]] for of, rows, _ in chosen]),
-        other_position=np.concatenate([told.confirmed.position[others] for _, _, others in chosen]),
-        other_op=np.concatenate([view.operations.op[told.confirmed.operation[others]] for _, _, others in chosen]),
+        other_position=np.concatenate([standings.confirmed.position[others] for _, _, others in chosen]),
+        other_op=np.concatenate([view.operations.op[standings.confirmed.operation[others]] for _, _, others in chosen]),
         at_ns=np.concatenate([view.operations.end_ns[of.operation[rows]] for of, rows, _ in chosen]),
     )
 
@@ -174,18 +174,18 @@ def readers_disagree_cases(view: LogView, ended: ReportedEnds) -> pa.Table:
     """
     if not ended.position.size:
         return no_findings()
-    told = ended.take(np.argsort(view.operations.end_ns[ended.operation], kind="stable"))
-    _, first = np.unique(told.position, return_index=True)
+    reports = ended.take(np.argsort(view.operations.end_ns[ended.operation], kind="stable"))
+    _, first = np.unique(reports.position, return_index=True)
     further = np.sort(first)[1:]
     return findings_of(
         view.setting,
         READERS_DISAGREE,
         value=np.full(further.size, NONE),
-        position=told.position[further],
-        op=view.operations.op[told.operation[further]],
-        other_position=np.repeat(told.position[:1], further.size),
-        other_op=np.repeat(view.operations.op[told.operation[:1]], further.size),
-        at_ns=view.operations.end_ns[told.operation[further]],
+        position=reports.position[further],
+        op=view.operations.op[reports.operation[further]],
+        other_position=np.repeat(reports.position[:1], further.size),
+        other_op=np.repeat(view.operations.op[reports.operation[:1]], further.size),
+        at_ns=view.operations.end_ns[reports.operation[further]],
     )
 
 
@@ -200,13 +200,13 @@ def _gone_back(view: LogView, confirmed: ReportedEnds) -> tuple[Ints, Ints]:
     return order[back], order[np.searchsorted(highest, highest[back])]
 
 
-def _ended_below(view: LogView, told: Standings) -> tuple[Ints, Ints]:
+def _ended_below(view: LogView, standings: Standings) -> tuple[Ints, Ints]:
     """Return the ends below a reported confirmed position, the first of each, and the highest reported position."""
-    if not (told.confirmed.position.size and told.ended.position.size):
+    if not (standings.confirmed.position.size and standings.ended.position.size):
         return NO_ROWS, NO_ROWS
-    highest = int(told.confirmed.position.argmax())
-    ends, first = np.unique(told.ended.position, return_index=True)
-    below = first[ends < told.confirmed.position[highest]]
+    highest = int(standings.confirmed.position.argmax())
+    ends, first = np.unique(standings.ended.position, return_index=True)
+    below = first[ends < standings.confirmed.position[highest]]
     return below, np.full(below.size, highest)
 
 
@@ -219,13 +219,13 @@ class LedgerChecker:
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`."""
         view = part.view(LogView)
-        told = Standings.of(part.observations, part.operations, view.operations)
+        standings = Standings.of(part.observations, part.operations, view.operations)
         return merged(
             [
-                lost_entry_cases(view, told.ended),
-                lac_regression_cases(view, told),
+                lost_entry_cases(view, standings.ended),
+                lac_regression_cases(view, standings),
                 offset_conflict_cases(view, ENTRY_CONFLICT),
-                fencing_violation_cases(view, told.ended),
-                readers_disagree_cases(view, told.ended),
+                fencing_violation_cases(view, standings.ended),
+                readers_disagree_cases(view, standings.ended),
             ]
         )

@@ -57,10 +57,10 @@ class Standings:
         operation = rows.rows_of(ends.op)
         believed = rows.outcome[operation] == OK
         ended, operation = ends.ended[believed], operation[believed]
-        told = ReportedEnds(
+        reports = ReportedEnds(
             ends.end[believed],
             operation,
             is_one_of(operations["f"], _ENDING)[operation],
             is_one_of(operations["f"], _OPENING)[operation],
         )
-        return cls(told.take(np.flatnonzero(~ended)), told.take(np.flatnonzero(ended)))
+        return cls(reports.take(np.flatnonzero(~ended)), reports.take(np.flatnonzero(ended)))

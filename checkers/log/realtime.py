@@ -118,7 +118,7 @@ def _torn_apart(view: LogView) -> pa.Table:
     places = np.full(operation.size, NONE)
     places[rows] = place
     low, high = places[second - 1], places[second]
-    second, low, high = (each[(low != NONE) & (high > low)] for each in (second, low, high))
+    second, low, high = (array[(low != NONE) & (high > low)] for array in (second, low, high))
     occupied = np.argsort(place, kind="stable")
     between = np.searchsorted(place[occupied], low, side="right")
     other = rows[occupied[np.minimum(between, occupied.size - 1)]]

@@ -87,25 +87,25 @@ def alarm_cases(view: FeedView) -> pa.Table:
 
 def _ends_unnoticed(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
     log, apart_ns = view.log, view.log.setting.apart_ns
-    heard, alarms, found = watch.heard(stay), watch.alarms(stay), []
+    heard, alarms, cases = watch.heard(stay), watch.alarms(stay), []
     for end in watch.ends:
         promised_ns = end.until_ns + stay.liveliness_ns
         due_ns = promised_ns + TOLD_NS + apart_ns
         if end.process not in heard or end.since_ns < stay.from_ns or due_ns > stay.until_ns:
             continue
-        told = any(
+        alarmed = any(
             alarm.publisher == end.process and end.since_ns - apart_ns <= alarm.at_ns <= due_ns for alarm in alarms
         )
-        if not told and watch.asked(stay, end.since_ns, due_ns, TOLD_NS):
+        if not alarmed and watch.asked(stay, end.since_ns, due_ns, TOLD_NS):
             last = watch.sends(end.process)[0][-1]
             value, op = int(log.sends.value[last]), int(log.operations.op[log.sends.operation[last]])
             began = int(log.operations.op[stay.row])
-            found.append(_Case(_PUBLISHER, value, op, began, end.since_ns, promised_ns))
-    return found
+            cases.append(_Case(_PUBLISHER, value, op, began, end.since_ns, promised_ns))
+    return cases
 
 
 def _alive(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
-    log, found = view.log, []
+    log, cases = view.log, []
     later_ns = watch.next_ns(stay)
     for alarm in watch.of(stay):
         if alarm.silent or not stay.from_ns <= alarm.at_ns < later_ns:
@@ -119,8 +119,8 @@ def _alive(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
         if not watch.asked(stay, began_ns, alarm.at_ns, min(TOLD_NS, stay.liveliness_ns) // 2):
             continue
         value, other_op = log.sends.value[sends[after]], log.operations.op[log.sends.operation[sends[after]]]
-        found.append(_Case(_PUBLISHER, int(value), alarm.op, int(other_op), NONE, alarm.at_ns))
-    return found
+        cases.append(_Case(_PUBLISHER, int(value), alarm.op, int(other_op), NONE, alarm.at_ns))
+    return cases
 
 
 class _Arrivals:
@@ -149,23 +149,23 @@ def _pauses_unnoticed(view: FeedView, watch: Watch, stay: Stay, arrivals: _Arriv
     next_ns = np.append(np.minimum.accumulate(arrivals.sent_ns[::-1])[::-1][1:], stay.until_ns)
     long = next_ns - apart_ns - arrivals.received_ns >= stay.deadline_ns + TOLD_NS
     alarms = [alarm.at_ns for alarm in watch.alarms(stay) if alarm.silent]
-    found = []
+    cases = []
     for index in np.flatnonzero(long & (arrivals.sent_ns != UNSENT_NS)).tolist():
         since_ns, from_ns = int(arrivals.received_ns[index]), int(arrivals.sent_ns[index]) - apart_ns
         due_ns = since_ns + stay.deadline_ns + TOLD_NS + apart_ns
         if due_ns > stay.until_ns or not watch.publishing(since_ns - apart_ns, due_ns):
             continue
-        told = any(from_ns <= alarm <= due_ns for alarm in alarms)
-        if not told and watch.asked(stay, since_ns, due_ns, TOLD_NS):
+        alarmed = any(from_ns <= alarm <= due_ns for alarm in alarms)
+        if not alarmed and watch.asked(stay, since_ns, due_ns, TOLD_NS):
             row = arrivals.row[index]
             value, op = log.receives.value[row], log.operations.op[log.receives.operation[row]]
             began = int(log.operations.op[stay.row])
-            found.append(_Case(_DEADLINE, int(value), int(op), began, since_ns, since_ns + stay.deadline_ns))
-    return found
+            cases.append(_Case(_DEADLINE, int(value), int(op), began, since_ns, since_ns + stay.deadline_ns))
+    return cases
 
 
 def _in_time(view: FeedView, watch: Watch, stay: Stay, arrivals: _Arrivals) -> list[_Case]:
-    log, found = view.log, []
+    log, cases = view.log, []
     at_ns = arrivals.received_ns
     longest = at_ns[1:] - arrivals.sent_ns[:-1] + log.setting.apart_ns
     for alarm in watch.alarms(stay):
@@ -177,8 +177,8 @@ def _in_time(view: FeedView, watch: Watch, stay: Stay, arrivals: _Arrivals) -> l
             continue
         row = arrivals.row[last - 1]
         value, op = log.receives.value[row], log.operations.op[log.receives.operation[row]]
-        found.append(_Case(_DEADLINE, int(value), alarm.op, int(op), NONE, alarm.at_ns))
-    return found
+        cases.append(_Case(_DEADLINE, int(value), alarm.op, int(op), NONE, alarm.at_ns))
+    return cases
 
 
 def _findings(view: FeedView, anomaly: Anomaly, details: tuple[str, ...], cases: list[_Case]) -> pa.Table:

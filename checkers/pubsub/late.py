@@ -43,13 +43,13 @@ def late_cases(view: FeedView) -> pa.Table:
 
     Evidence: of the first, as of `lost`. Of the second, `op` received it at `at_ns`; `other_value` had replaced it.
     """
-    found = [
-        each
+    tables = [
+        table
         for stay in view.single
         if stay.replays or stay.retained
-        for each in (_lost(view, stay), _stale(view, stay))
+        for table in (_lost(view, stay), _stale(view, stay))
     ]
-    return merged(found) if found else no_findings()
+    return merged(tables) if tables else no_findings()
 
 
 def _lost(view: FeedView, stay: Stay) -> pa.Table:

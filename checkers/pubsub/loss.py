@@ -100,8 +100,8 @@ def loss_cases(view: FeedView) -> pa.Table:
         if stay.promise != AT_MOST_ONCE:
             unseen.add(lacks & ~decided & (away | _owed(view, stay, rows)), stay.row)
     unseen.count[lost.count > 0] = 0
-    found = ((LOST, lost), (UNSEEN, unseen), (MISSED, missed))
-    return merged([_findings(view, anomaly, rows, tally, due.count) for anomaly, tally in found])
+    tallies = ((LOST, lost), (UNSEEN, unseen), (MISSED, missed))
+    return merged([_findings(view, anomaly, rows, tally, due.count) for anomaly, tally in tallies])
 
 
 def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
@@ -192,14 +192,14 @@ def _newest(view: FeedView, receives: Ints) -> int:
 
 
 def _findings(view: FeedView, anomaly: Anomaly, rows: Ints, tally: _Tally, due: Ints) -> pa.Table:
-    found = np.flatnonzero(tally.count)
-    count = tally.count[found]
+    lacking = np.flatnonzero(tally.count)
+    count = tally.count[lacking]
     return findings_of(
         view.log.setting,
         anomaly,
         details=LACKING,
-        detail=np.where(count == due[found], _ALL, np.where(count == 1, _ONE, _SOME)),
-        **send_evidence(view.log, rows[found]),
-        other_op=view.log.operations.op[tally.row[found]],
-        other_ops=tally.other_ops(found, view.log.operations.op),
+        detail=np.where(count == due[lacking], _ALL, np.where(count == 1, _ONE, _SOME)),
+        **send_evidence(view.log, rows[lacking]),
+        other_op=view.log.operations.op[tally.row[lacking]],
+        other_ops=tally.other_ops(lacking, view.log.operations.op),
     )

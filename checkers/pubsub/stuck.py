@@ -35,8 +35,8 @@ def stuck_cases(part: Part) -> pa.Table:
     """
     view = part.view(FeedView)
     log = view.log
-    there = log.operations.process[np.concatenate([log.sends.operation, log.receives.operation])]
-    faults = hindering(log.setting, concerned(part.operations, log, np.unique(there).tolist()))
+    active = log.operations.process[np.concatenate([log.sends.operation, log.receives.operation])]
+    faults = hindering(log.setting, concerned(part.operations, log, np.unique(active).tolist()))
     stuck = []
     for stay in view.single:
         own = log.operations.process[log.receives.operation] == log.operations.process[stay.row]

@@ -112,12 +112,12 @@ class FeedView:
         bases = [name.partition("#")[0] for name in names]
         sharing, names_of_shares = shares(part.observations)
         by = client[self.log.operations.rows_of(sharing)]
-        share_of = dict(zip([bases[each] for each in by], names_of_shares, strict=True))
+        share_of = dict(zip([bases[sharer] for sharer in by], names_of_shares, strict=True))
         subscribers = _numbered([(share_of[base], "") if base in share_of else ("", base) for base in bases])
         members = _numbered(bases)
         self.member_of: Ints = members[client]
         self.subscriber_of: Ints = subscribers[client]
-        self._sharing = {int(subscribers[each]) for each in by}
+        self._sharing = {int(subscribers[sharer]) for sharer in by}
         self._parted = Heard.read(part.observations, PARTED)
         self.heard = Heard.read(part.observations, *NEWS)
         self._client = client
@@ -146,14 +146,14 @@ class FeedView:
         what it had sent before is due."""
         operations, rows = self.log.operations, self.log.operations.rows_of(self._parted.op)
         own = self.log.sends.operation
-        found = []
+        partings = []
         for row, name in zip(rows.tolist(), self._parted.publisher, strict=True):
             at_ns = int(operations.end_ns[row])
             process = self.process_of(name or "")
             last_ns = operations.start_ns[own[operations.process[own] == process]].max(initial=NONE)
             if at_ns != NONE and last_ns > at_ns + self.log.setting.apart_ns:
-                found.append(Parting(int(self.member_of[row]), process, int(operations.start_ns[row]), at_ns))
-        return found
+                partings.append(Parting(int(self.member_of[row]), process, int(operations.start_ns[row]), at_ns))
+        return partings
 
     @cached_property
     def promise_of(self) -> Ints:

@@ -89,7 +89,7 @@ class Watch:
 
     def alarms(self, stay: Stay) -> list[Alarm]:
         """Return what a subscriber was told during a stay, in order of time."""
-        return [each for each in self.of(stay) if stay.from_ns <= each.at_ns <= stay.until_ns]
+        return [alarm for alarm in self.of(stay) if stay.from_ns <= alarm.at_ns <= stay.until_ns]
 
     def of(self, stay: Stay) -> list[Alarm]:
         """Return what its client was told at any time, in order of time."""
@@ -99,7 +99,7 @@ class Watch:
     def next_ns(self, stay: Stay) -> int:
         """Return when the next stay of the same client began."""
         process, single = self._log.operations.process, self._view.single
-        later = [each.from_ns for each in single if process[each.row] == process[stay.row]]
+        later = [other.from_ns for other in single if process[other.row] == process[stay.row]]
         return min((at_ns for at_ns in later if at_ns > stay.from_ns), default=np.iinfo(np.int64).max)
 
     def heard(self, stay: Stay) -> set[int]:

@@ -80,7 +80,7 @@ def failover_cases(view: QueueView) -> pa.Table:
     if not view.has("single-active") or "delay" in view.declared or end_ns is None:
         return no_findings()
     members = _members(view)
-    found: list[tuple[int, int, int]] = []
+    cases: list[tuple[int, int, int]] = []
     for gap_ns in _gaps(view, end_ns):
         from_ns, until_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
         quiet_ns = np.where(members, until_ns - from_ns, 0)
@@ -89,8 +89,8 @@ def failover_cases(view: QueueView) -> pa.Table:
         waiting = (view.stored_ns != NONE) & (view.stored_ns <= span_ns[0]) & (view.received_ns >= span_ns[1])
         if quiet_ns[session] > FAILOVER_NS and waiting.any() and not _disturbed(view, *span_ns):
             values = np.flatnonzero(waiting)
-            found.append((session, int(values[np.argmin(view.stored_ns[values])]), span_ns[0] + FAILOVER_NS))
-    return _kept_waiting(view, NO_FAILOVER, found)
+            cases.append((session, int(values[np.argmin(view.stored_ns[values])]), span_ns[0] + FAILOVER_NS))
+    return _kept_waiting(view, NO_FAILOVER, cases)
 
 
 def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
@@ -133,18 +133,18 @@ def stuck_cases(view: QueueView) -> pa.Table:
     log, sessions, setting = view.log, view.sessions, view.log.setting
     members = np.flatnonzero(_members(view))
     delay_ns = view.declared.get("delay", 0) * MS
-    found: list[tuple[int, int, int]] = []
+    cases: list[tuple[int, int, int]] = []
     for gap_ns in silences(setting, _hindering(view), log.receives.received_ns, 0, setting.load_end_ns or 0):
         silent_ns, over_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
         from_ns, until_ns = np.zeros_like(silent_ns), np.zeros_like(over_ns)
         for member in members.tolist():
             span = asked(log.operations, int(sessions.process[member]), int(silent_ns[member]), int(over_ns[member]))
             from_ns[member], until_ns[member] = span
-        there = members[until_ns[members] > from_ns[members]]
-        room = _room(view, silent_ns, there)
+        present = members[until_ns[members] > from_ns[members]]
+        room = _room(view, silent_ns, present)
         if view.has("single-active") and not room.all():
             continue
-        able = there[room & (until_ns[there] - from_ns[there] > setting.bound_ns)]
+        able = present[room & (until_ns[present] - from_ns[present] > setting.bound_ns)]
         for session in able[np.argsort(from_ns[able] - until_ns[able], kind="stable")][:1].tolist():
             ready_ns = np.where(view.stored_ns == NONE, until_ns[session], view.stored_ns + delay_ns)
             early = ready_ns + setting.bound_ns < until_ns[session]
@@ -152,23 +152,23 @@ def stuck_cases(view: QueueView) -> pa.Table:
             if waiting.size:
                 value = int(waiting[np.argmin(ready_ns[waiting])])
                 since_ns = max(int(from_ns[session]), int(ready_ns[value]))
-                found.append((session, value, since_ns + setting.bound_ns))
-    return _kept_waiting(view, STUCK, found)
+                cases.append((session, value, since_ns + setting.bound_ns))
+    return _kept_waiting(view, STUCK, cases)
 
 
 def _hindering(view: QueueView) -> list[FaultWindow]:
     """Return the faults that may have kept messages from consumers, in order of time; where messages wait for their
     time, also what makes clocks wrong."""
     if "delay" in view.declared:
-        return sorted(view.log.setting.faults, key=lambda each: each.start_ns)
+        return sorted(view.log.setting.faults, key=lambda fault: fault.start_ns)
     consumers = np.unique(view.sessions.process[_members(view)])
     return hindering(view.log.setting, concerned(view.operations, view.log, consumers.tolist()))
 
 
-def _kept_waiting(view: QueueView, anomaly: Anomaly, found: Sequence[tuple[int, int, int]]) -> pa.Table:
+def _kept_waiting(view: QueueView, anomaly: Anomaly, cases: Sequence[tuple[int, int, int]]) -> pa.Table:
     """Return a finding for each session, with the value (id) that was kept waiting, and when that was too long."""
     log = view.log
-    session, value, at_ns = np.array(found, np.int64).reshape(-1, 3).T
+    session, value, at_ns = np.array(cases, np.int64).reshape(-1, 3).T
     send = log.first_acks[value]
     return findings_of(
         log.setting,
@@ -190,9 +190,9 @@ def _room(view: QueueView, at_ns: Ints, chosen: Ints) -> Flags:
     took, settled = log.receives.operation, view.settles.operation
     of_takes, of_settles = sessions.of_operations(rows, took), sessions.of_operations(rows, settled)
     held = [
-        np.count_nonzero((of_takes == each) & (log.receives.received_ns <= at_ns[each]))
-        - np.count_nonzero((of_settles == each) & (rows.start_ns[settled] <= at_ns[each]))
-        for each in chosen.tolist()
+        np.count_nonzero((of_takes == session) & (log.receives.received_ns <= at_ns[session]))
+        - np.count_nonzero((of_settles == session) & (rows.start_ns[settled] <= at_ns[session]))
+        for session in chosen.tolist()
     ]
     return np.array(held, np.int64) < prefetch
 

@@ -43,11 +43,11 @@ def turns_ns(view: QueueView, values: Ints) -> Ints:
 def longest(view: QueueView, values: Ints, turn_ns: Ints) -> Ints:
     """Return how many messages the queue had at most between the send of each value (id) and its turn."""
     starts_ns, _ = view.send_times_ns
-    there = np.arange(1, starts_ns.size + 1) - np.searchsorted(np.sort(_gone_ns(view)), starts_ns, side="right")
-    if not there.size:
+    depth = np.arange(1, starts_ns.size + 1) - np.searchsorted(np.sort(_gone_ns(view)), starts_ns, side="right")
+    if not depth.size:
         return np.zeros(values.size, np.int64)
-    size = -(-there.size // _BLOCKS_MAX)
-    blocks = np.maximum.reduceat(there, np.arange(0, there.size, size))
+    size = -(-depth.size // _BLOCKS_MAX)
+    blocks = np.maximum.reduceat(depth, np.arange(0, depth.size, size))
     first = np.searchsorted(starts_ns, view.sent_ns[values]) // size
     until = np.searchsorted(starts_ns, np.where(turn_ns == NONE, _NEVER, turn_ns), side="right")
     last = np.maximum(-(-until // size), first + 1) - 1
@@ -64,8 +64,8 @@ def dropped_at_least(view: QueueView, length: int) -> int:
     log = view.log
     pushed_ns = np.where(log.operations.audits[log.intact.operation], view.audit_ns[0], pushed_after_ns(view))
     pushed_ns = np.sort(pushed_ns[view.first])
-    there = np.arange(1, stored_ns.size + 1) - np.searchsorted(pushed_ns, stored_ns, side="right")
-    return max(int(there.max()) - length, 0)
+    depth = np.arange(1, stored_ns.size + 1) - np.searchsorted(pushed_ns, stored_ns, side="right")
+    return max(int(depth.max()) - length, 0)
 
 
 def _first_after(numbers: Ints, received_ns: Ints, wanted: Ints) -> Ints:

@@ -81,11 +81,11 @@ def _dropped_ns(view: QueueView, values: Ints, why: Ints) -> Ints:
     settled_ns = np.full(view.log.values.size, NONE)
     known = np.flatnonzero(view.settles.value != NONE)
     np.maximum.at(settled_ns, view.settles.value[known], view.done_ns(view.settles.operation[known]))
-    there_ns = np.maximum(view.sent_ns, view.stored_ns)[values]
+    present_ns = np.maximum(view.sent_ns, view.stored_ns)[values]
     pusher = np.searchsorted(starts_ns, view.sent_ns[values]) + length
     pushed_ns = np.append(starts_ns, 0)[np.minimum(pusher, starts_ns.size)]
     last_ns = np.maximum(settled_ns, view.released_ns)[values]
-    by_reason = [settled_ns[values], last_ns, np.maximum(pushed_ns, there_ns), there_ns + lives * MS]
+    by_reason = [settled_ns[values], last_ns, np.maximum(pushed_ns, present_ns), present_ns + lives * MS]
     dropped_ns: Ints = np.maximum(np.choose(why, by_reason), np.where(why > 1, last_ns, 0))
     return dropped_ns
 

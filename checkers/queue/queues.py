@@ -208,8 +208,8 @@ def duplicate_cases(view: QueueView) -> pa.Table:
     rows, first = np.unique(rows[late], return_index=True)
     chosen = np.flatnonzero(late)[first]
     detail = (chosen < dead.size).astype(np.int64)
-    found = delivery_findings(view.log, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail, since_ns=since_ns[chosen])
-    return merged([found, _dead_although_acked(view)])
+    cases = delivery_findings(view.log, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail, since_ns=since_ns[chosen])
+    return merged([cases, _dead_although_acked(view)])
 
 
 def _dead_although_acked(view: QueueView) -> pa.Table:
@@ -259,10 +259,10 @@ def order_cases(view: QueueView) -> pa.Table:
 def strange_cases(view: QueueView) -> pa.Table:
     """Find phantoms, see `phantom_cases`. In a queue of dead letters every message was sent to another queue, so only
     those from another run are told."""
-    found = phantom_cases(view.log)
+    phantoms = phantom_cases(view.log)
     if view.has("dead-letters-of"):
-        return found.filter(pa.array(~is_one_of(found["detail"], [NOT_SENT_HERE])))
-    return found
+        return phantoms.filter(pa.array(~is_one_of(phantoms["detail"], [NOT_SENT_HERE])))
+    return phantoms
 
 
 _CASES = (
@@ -304,5 +304,5 @@ class QueueChecker(SettlesPhantoms):
         if not (part.messages.num_rows or part.observations.num_rows):
             return no_findings()
         view = part.view(QueueView)
-        found = [cases(view) for cases in _CASES]
-        return merged([*found, failed_visible_cases(view.log), strange_cases(view), corrupt_cases(view.log)])
+        tables = [cases(view) for cases in _CASES]
+        return merged([*tables, failed_visible_cases(view.log), strange_cases(view), corrupt_cases(view.log)])

@@ -249,8 +249,8 @@ class QueueView:
         """How often the message of each intact receive had been delivered before, as told; `NONE` if that was not."""
         messages = self._messages
         counts = integers(messages["delivery"])[np.flatnonzero(is_one_of(messages["direction"], ["received"]))]
-        told: Ints = counts[self.log.receives.payload == INTACT]
-        return told
+        intact_counts: Ints = counts[self.log.receives.payload == INTACT]
+        return intact_counts
 
     @cached_property
     def unmarked(self) -> Flags:
@@ -273,12 +273,12 @@ class QueueView:
         known = self.settles.value != NONE
         had = np.unique(log.intact_values.astype(np.int64) * sessions + self._sessions)
         left = np.setdiff1d(had, self.settles.value[known].astype(np.int64) * sessions + settling[known])
-        returned, told = np.bincount(left // max(sessions, 1), minlength=size), np.zeros(size, np.int64)
-        np.maximum.at(told, log.intact_values, self.counts)
+        returned, redelivered = np.bincount(left // max(sessions, 1), minlength=size), np.zeros(size, np.int64)
+        np.maximum.at(redelivered, log.intact_values, self.counts)
         if self.has("nacks-free"):
-            return np.maximum(returned, told)
+            return np.maximum(returned, redelivered)
         nacked = np.bincount(self._of_kind(NACKED), minlength=size)
-        known_returns: Ints = np.maximum(returned + nacked, told + log.visible)
+        known_returns: Ints = np.maximum(returned + nacked, redelivered + log.visible)
         return known_returns
 
     @cached_property

@@ -197,13 +197,13 @@ class GroupChecker:
             return no_findings()
         view, operations = part.view(LogView), part.operations
         membership = GroupActivity.of(part.observations, operations, view.operations)
-        found = [no_findings()]
+        tables = [no_findings()]
         of_groups = [membership.members(group, view.operations) for group in range(len(membership.groups))]
         everybody = np.concatenate([np.zeros(0, np.int64), *of_groups])
         for group, members in enumerate(of_groups):
             commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
             ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
-            found += [
+            tables += [
                 regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
                 beyond_cases(view, commits, members),
                 passed_over_cases(
@@ -213,5 +213,5 @@ class GroupChecker:
                 double_cases(view, ownerships),
             ]
             others = np.concatenate([members[:0], *(group for group in of_groups if group is not members)])
-            found.append(standing_cases(view, operations, ownerships, members, np.setdiff1d(others, members)))
-        return merged(found)
+            tables.append(standing_cases(view, operations, ownerships, members, np.setdiff1d(others, members)))
+        return merged(tables)

@@ -267,8 +267,8 @@ def _last_delivery(subscription: SubscriptionActivity, position: Ints) -> Ints:
     if not order.size:
         return np.full(position.size, NONE)
     index = np.searchsorted(deliveries.position[order], position, side="right") - 1
-    found = order[np.maximum(index, 0)]
-    return np.where(deliveries.position[found] == position, found, NONE)
+    row = order[np.maximum(index, 0)]
+    return np.where(deliveries.position[row] == position, row, NONE)
 
 
 def _op(view: LogView, subscription: SubscriptionActivity, delivery: Ints) -> Ints:
@@ -320,10 +320,10 @@ class SubscriptionChecker:
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all subscriptions."""
-        found = [no_findings()]
+        tables = [no_findings()]
         for subscription in subscriptions_of(part):
             view = part.view(LogView)
-            found += [
+            tables += [
                 vanished_cases(view, subscription),
                 undrained_cases(part, subscription),
                 redelivered_cases(view, subscription),
@@ -333,4 +333,4 @@ class SubscriptionChecker:
                 unflagged_cases(view, subscription),
                 subscription_cases(part, subscription),
             ]
-        return merged(found)
+        return merged(tables)

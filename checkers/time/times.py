@@ -86,9 +86,9 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
     `other_op` was the last one acknowledged before. If none followed, `op` is the first send that had to wait, unless
     that was never made.
     """
-    found = [wait for wait in sends.waits.lasting(UNAVAILABLE_NS) if wait.lasted_ns > UNAVAILABLE_NS]
-    begin_ns = np.array([wait.begin_ns for wait in found], np.int64)
-    answered = np.array([wait.answered for wait in found], np.bool_)
+    waits = [wait for wait in sends.waits.lasting(UNAVAILABLE_NS) if wait.lasted_ns > UNAVAILABLE_NS]
+    begin_ns = np.array([wait.begin_ns for wait in waits], np.int64)
+    answered = np.array([wait.answered for wait in waits], np.bool_)
     before = np.searchsorted(sends.end_ns[sends.acked], begin_ns, side="right") - 1
     return findings_of(
         sends.setting,
@@ -97,7 +97,7 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
         detail=np.where(answered, 0, 1),
         value=np.full(begin_ns.size, NONE),
         position=np.full(begin_ns.size, NONE),
-        op=np.array([sends.ended_by(wait) for wait in found], np.int64),
+        op=np.array([sends.ended_by(wait) for wait in waits], np.int64),
         other_op=np.append(sends.op[sends.acked], NONE)[before],
         at_ns=begin_ns,
     )
@@ -115,17 +115,17 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
     Evidence: `op` was acknowledged first; if none was, it is the first send that was not, unless that was never made.
     """
     faults = sends.setting.faults
-    found: list[tuple[int, int, int]] = []
+    cases: list[tuple[int, int, int]] = []
     for index, fault in enumerate(faults):
         if fault.healed_ns is None:
             continue
-        later = [each.start_ns for each in faults if each.start_ns > fault.healed_ns]
+        later = [other.start_ns for other in faults if other.start_ns > fault.healed_ns]
         wait = sends.waits.after(fault.healed_ns, min([*later, fault.healed_ns + sends.setting.bound_ns]))
         if wait is None or (not sends.setting.model.lasts and not wait.answered):
             continue
         if not wait.answered or wait.lasted_ns > sends.setting.bound_ns:
-            found.append((2 * index + (not wait.answered), sends.ended_by(wait), fault.healed_ns))
-    detail, op, healed_ns = np.array(found, np.int64).reshape(-1, 3).T
+            cases.append((2 * index + (not wait.answered), sends.ended_by(wait), fault.healed_ns))
+    detail, op, healed_ns = np.array(cases, np.int64).reshape(-1, 3).T
     how = ("", ": no acknowledgement")
     return findings_of(
         sends.setting,

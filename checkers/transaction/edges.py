@@ -101,7 +101,7 @@ def _wr(view: LogView, nodes: Ints) -> Part:
     reader = view.intact.operation
     chosen = np.flatnonzero((send != NONE) & (view.operations.fate[reader] != ABORTED))
     writer = view.sends.operation[send[chosen]]
-    chosen, writer = (each[view.operations.fate[writer] != ABORTED] for each in (chosen, writer))
+    chosen, writer = (array[view.operations.fate[writer] != ABORTED] for array in (chosen, writer))
     position = view.intact.position[chosen]
     return nodes[writer], nodes[reader[chosen]], position, position
 
@@ -112,7 +112,7 @@ def _rw(view: LogView, nodes: Ints) -> Part:
     before, after, first = before[committed], after[committed], first[committed]
     passed = view.visible_positions[first]
     send = view.first_sends[view.intact_values[view.first_received_at(passed)]]
-    before, after, passed, send = (each[send != NONE] for each in (before, after, passed, send))
+    before, after, passed, send = (array[send != NONE] for array in (before, after, passed, send))
     reader, writer = view.receives.operation[after], view.sends.operation[send]
     known = view.operations.fate[writer] != ABORTED
     return (

@@ -75,7 +75,7 @@ def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
     """
     candidate, writer = _written(view)
     ending = TransactionEnds.of(operations).ending(writer)
-    candidate, writer, ending = (each[ending != NONE] for each in (candidate, writer, ending))
+    candidate, writer, ending = (array[ending != NONE] for array in (candidate, writer, ending))
     received_ns = view.intact.received_ns[candidate]
     early = (received_ns != NONE) & (received_ns < view.operations.start_ns[ending])
     early |= view.intact.operation[candidate] == writer
@@ -146,8 +146,8 @@ def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
     Evidence: `value`, `position` and `op` are a missing send, `other_` is a visible one; `at_ns` is when the
     transaction ended.
     """
-    present, absent = (extracts.filter(pa.array(kind == each)) for each in (_PRESENT, _ABSENT))
-    present, absent = (each.take(distinct(integers(each["source"]))) for each in (present, absent))
+    present, absent = (extracts.filter(pa.array(kind == part)) for part in (_PRESENT, _ABSENT))
+    present, absent = (table.take(distinct(integers(table["source"]))) for table in (present, absent))
     beside = pc.index_in(absent["source"], value_set=present["source"].combine_chunks())
     torn = pc.is_valid(beside)
     absent, present = absent.filter(torn), present.take(beside.filter(torn))
@@ -194,9 +194,9 @@ def _cycles(edges: pa.Table, operations: pa.Table) -> pa.Table:
     graph = with_orders(data, integers(operations["process"])[row], start_ns, end_ns)
     transactional = marked(name.size, np.flatnonzero(integers(operations["txn"])[row] == name))
     rows = []
-    for anomaly, found in cycles(graph):
-        first = next(index for index, edge in enumerate(found) if graph.kind[edge] <= RW)
-        cycle = found[first:] + found[:first]
+    for anomaly, loop in cycles(graph):
+        first = next(index for index, edge in enumerate(loop) if graph.kind[edge] <= RW)
+        cycle = loop[first:] + loop[:first]
         evidence = edges.slice(cycle[0], 1).to_pylist()[0]
         nodes = graph.source[cycle][graph.source[cycle] < graph.nodes]
         rows.append(

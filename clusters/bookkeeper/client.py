@@ -116,10 +116,10 @@ class BookKeeperWriter:
             try:
                 entry = future.getNow(None)
             except Py4JJavaError as error:
-                found = self._gateway.error(error)
+                failure = self._gateway.error(error)
                 self.failed = True
                 self._pending.popleft()
-                self._completed(token, found.outcome, str(found), None)
+                self._completed(token, failure.outcome, str(failure), None)
             else:
                 if entry is None:
                     break

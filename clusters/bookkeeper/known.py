@@ -51,4 +51,10 @@ def check_clients(options: BookKeeperOptions, given: Mapping[str, Mapping[str, A
     names = remembered(jars(), storage.gather)
     client = Known(f"the client of BookKeeper {options.version}", names[storage.CLIENT], storage.FAMILIES_BOOKIE)
     unchecked = options.config_unchecked
-    raise_any([error for role, each in given.items() for error in unknown(f"workload.{role}", each, client, unchecked)])
+    raise_any(
+        [
+            error
+            for role, settings in given.items()
+            for error in unknown(f"workload.{role}", settings, client, unchecked)
+        ]
+    )

@@ -24,7 +24,7 @@ _OLD = ("ADD_ENTRY", "READ_ENTRY", "AUTH", "READ_LAC", "WRITE_LAC", "GET_BOOKIE_
 """The operations of older versions in the same way."""
 
 _ASKED_ENTRY = {"ADD_ENTRY": 36, "READ_ENTRY": 16, "BATCH_READ_ENTRY": 16}
-_TOLD_ENTRY = dict.fromkeys(_ASKED_ENTRY, 20)
+_ANSWERED_ENTRY = dict.fromkeys(_ASKED_ENTRY, 20)
 """Where older versions have the id of the entry."""
 
 _ERRORS = {
@@ -65,13 +65,13 @@ class BookieDecoder(SizePrefixed):
         return _header(head, _ASKED_ENTRY)
 
     def response(self, head: bytes) -> Header | None:
-        return _header(head, _TOLD_ENTRY)
+        return _header(head, _ANSWERED_ENTRY)
 
     def pair(self, header: Header, head: bytes, *, answers: bool) -> Hashable | None:
         """See `chaoskit.contract.systems.wire.Pairing`."""
         if head[_BEGIN] == _HEADER_FIELD:
             return header.correlation
-        at = (_TOLD_ENTRY if answers else _ASKED_ENTRY).get(header.message, len(head))
+        at = (_ANSWERED_ENTRY if answers else _ASKED_ENTRY).get(header.message, len(head))
         return (header.message, head[at - _ENTRY.size : at + _ENTRY.size]) if at < len(head) else None
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
@@ -108,14 +108,14 @@ def _new(head: bytes) -> Header | None:
     """Return the header of version 3: numbers only, in fewer than 128 bytes."""
     at = _BEGIN + 2
     end = at + head[at - 1]
-    told = {}
+    fields = {}
     try:
         while at < end:
             key, at = varint(head, at)
-            told[key >> 3], at = varint(head, at)
+            fields[key >> 3], at = varint(head, at)
     except IndexError:
         return None
-    operation = told.get(_OPERATION, 0)
+    operation = fields.get(_OPERATION, 0)
     if not 0 < operation <= len(MESSAGES):
         return None
-    return Header(MESSAGES[operation - 1], told.get(_TRANSACTION, 0), version=told.get(_VERSION, 0))
+    return Header(MESSAGES[operation - 1], fields.get(_TRANSACTION, 0), version=fields.get(_VERSION, 0))

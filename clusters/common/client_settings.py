@@ -22,9 +22,11 @@ def checked(model: type[Settings], role: str, settings: Mapping[str, Any]) -> Se
         return model.model_validate(dict(settings))
     except ValidationError as error:
         problems = Problems()
-        for each in error.errors():
-            name, known = ".".join(map(str, each["loc"])), ", ".join(model.model_fields)
-            told = f"there is no such setting; there are {known}" if each["type"] == "extra_forbidden" else each["msg"]
-            problems.add(BadInput(f"workload.{role}.{name}: {told}"))
+        for detail in error.errors():
+            name, known = ".".join(map(str, detail["loc"])), ", ".join(model.model_fields)
+            message = (
+                f"there is no such setting; there are {known}" if detail["type"] == "extra_forbidden" else detail["msg"]
+            )
+            problems.add(BadInput(f"workload.{role}.{name}: {message}"))
         problems.raise_any()
         raise

@@ -36,6 +36,6 @@ def java_and_jars(system: str, java_min: int, release: str) -> list[Capability]:
 
 def debian_roots(system: str) -> Capability:
     """Return whether this machine can make the root file systems in which a system's packages are installed."""
-    there = shutil.which("mmdebstrap") is not None
-    remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
-    return Capability(f"roots of other Debian releases ({system})", there, "mmdebstrap", remedy, required=False)
+    installed = shutil.which("mmdebstrap") is not None
+    remedy = "" if installed else "apt-get install mmdebstrap debian-archive-keyring"
+    return Capability(f"roots of other Debian releases ({system})", installed, "mmdebstrap", remedy, required=False)

@@ -25,9 +25,9 @@ def _listed(given: Any) -> Any:
 
 
 def _checked(given: list[str]) -> list[str]:
-    for each in given:
-        if each != PRODUCTION and not each.startswith("-"):
-            raise ValueError(f"{each!r} is no option of a JVM; write {PRODUCTION}, or options such as -Xlog:gc")
+    for option in given:
+        if option != PRODUCTION and not option.startswith("-"):
+            raise ValueError(f"{option!r} is no option of a JVM; write {PRODUCTION}, or options such as -Xlog:gc")
     return given
 
 
@@ -54,7 +54,7 @@ def server(classpath: str, jvm: Sequence[str], production: Sequence[str]) -> lis
         production: the flags of the system's own start scripts.
     """
     flags = production if PRODUCTION in jvm else _SMALL
-    further = [each for each in jvm if each != PRODUCTION]
+    further = [option for option in jvm if option != PRODUCTION]
     return [program(), "-cp", classpath, *flags, *further]
 
 

@@ -62,7 +62,7 @@ class MatchedPeers:
         now_ns, present = time.monotonic_ns(), set(matched)
         gone = self._matched - present
         self._gone_ns |= dict.fromkeys(gone, now_ns)
-        back = [self._gone_ns.pop(each) for each in present - self._matched if each in self._gone_ns]
+        back = [self._gone_ns.pop(peer) for peer in present - self._matched if peer in self._gone_ns]
         self._matched = present
         return Seen(gone, self.given_up_ns(min(back)) if back else None)
 

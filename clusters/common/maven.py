@@ -135,10 +135,10 @@ def explain(release: Release, output: str) -> str:
     named = f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output
     if named and _ABSENT.search(output):
         here = [name.partition("-")[2] for name in cached(release.system.lower())]
-        near = [each for each in here if each.startswith(f"{version}.")] or here
+        near = [candidate for candidate in here if candidate.startswith(f"{version}.")] or here
         remedy = f"try {', '.join(near)}, which this machine has; " if near else ""
-        told = f"cluster.version: there is no {release.system} {version}"
-        return f"{told}; {remedy}for a list of releases, see {release.listing}"
+        what = f"cluster.version: there is no {release.system} {version}"
+        return f"{what}; {remedy}for a list of releases, see {release.listing}"
     if _UNREACHED.search(output):
         return (
             f"{release.system} {version} is not in the cache and cannot be downloaded: the Maven repository does not "
@@ -176,7 +176,7 @@ def _digest(path: Path) -> str:
 
 
 def _pom(release: Release) -> str:
-    wanted = "".join(_dependency(each) for each in (release.main, *release.others))
+    wanted = "".join(_dependency(artifact) for artifact in (release.main, *release.others))
     managed = _dependency(release.parent, "<type>pom</type><scope>import</scope>") if release.parent else ""
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'

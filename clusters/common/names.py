@@ -83,9 +83,9 @@ def remembered(jars: Path, gather: Callable[[Path], Mapping[str, Iterable[str]]]
     """Return the names of a release by group, from the file beside its folder of jars, or gather and write them."""
     path = jars.with_name(f"{jars.name}.settings-{_EDITION}.json")
     if not path.exists():
-        found = {group: sorted(names) for group, names in gather(jars).items()}
+        by_group = {group: sorted(names) for group, names in gather(jars).items()}
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as scratch:
-            json.dump(found, scratch)
+            json.dump(by_group, scratch)
         Path(scratch.name).replace(path)
     return {group: frozenset(names) for group, names in json.loads(path.read_text()).items()}
 
@@ -103,5 +103,5 @@ def _refuse(key: str, name: str, known: Known) -> str:
 
 def _closest(name: str, names: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in sorted(names)}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_CLOSE)
-    return by_lower[found[0]] if found else ""
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_CLOSE)
+    return by_lower[matches[0]] if matches else ""

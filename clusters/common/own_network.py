@@ -12,11 +12,11 @@ LOOPBACK = "127.0.0.1"
 
 def own_network(peers: Sequence[str]) -> tuple[str, str]:
     """Return this machine's, or this host's, address on the network of the peers, and the name of the interface."""
-    there = [ipaddress.ip_address(peer) for peer in peers]
+    peer_addresses = [ipaddress.ip_address(peer) for peer in peers]
     for interface, addresses in psutil.net_if_addrs().items():
         for address in addresses:
             if address.netmask and "." in address.address:
                 network = ipaddress.ip_network(f"{address.address}/{address.netmask}", strict=False)
-                if any(peer in network for peer in there):
+                if any(peer in network for peer in peer_addresses):
                     return address.address, interface
     return LOOPBACK, "lo"

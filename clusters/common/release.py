@@ -40,7 +40,7 @@ def check_installed(package: str, version: str) -> None:
     Raises:
         BadInput: another one is installed; says which, and the remedy.
     """
-    if version != (there := installed(package)):
+    if version != (present := installed(package)):
         raise BadInput(
-            f"cluster.version: the package {package} {there} is installed; install {version}, or remove the key"
+            f"cluster.version: the package {package} {present} is installed; install {version}, or remove the key"
         )

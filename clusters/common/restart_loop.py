@@ -38,7 +38,7 @@ while :; do
     pause=$(( pause * 2 < {LONGEST_PAUSE_S} ? pause * 2 : {LONGEST_PAUSE_S} ))
 done
 """
-_TOLD = re.compile(rf"^{_MARK} exit status (\d+) at ([\d.]+) s", re.MULTILINE)
+_EXIT = re.compile(rf"^{_MARK} exit status (\d+) at ([\d.]+) s", re.MULTILINE)
 
 
 def looped(command: Sequence[str]) -> list[str]:
@@ -50,11 +50,11 @@ def exits(host: ServiceHost, service: str, needs: tuple[str, ...]) -> list[Reviv
     """Return each exit after which the loop of a service started it again; empty if the host cannot be asked."""
     script = 'grep "^$2" "$1"; echo "now $(cut -d" " -f1 /proc/uptime)"'
     try:
-        told = host.run(["sh", "-c", script, "exits", host.log_path(service), _MARK], check=False).out
+        output = host.run(["sh", "-c", script, "exits", host.log_path(service), _MARK], check=False).out
     except HostError:
         return []
-    now_ns, up_s = time.monotonic_ns(), float(told.rpartition(" ")[2])
+    now_ns, up_s = time.monotonic_ns(), float(output.rpartition(" ")[2])
     return [
         Revival(now_ns - int((up_s - float(at_s)) * SECOND), host.name, service, needs, f"exited with status {status}")
-        for status, at_s in _TOLD.findall(told)
+        for status, at_s in _EXIT.findall(output)
     ]

@@ -21,7 +21,7 @@ _SILENT_S = 30
 
 _REVIVALS_MAX = 3
 _END_S = 30
-_ERRORS_TOLD, _CAUSES_TOLD = 3, 2
+_ERRORS_MAX, _CAUSES_MAX = 3, 2
 _NO_ERROR = re.compile(r"\s+at |\s*\.\.\. \d+ |.* (INFO|DEBUG) ")
 """Frames of a stack trace, and lines that only mention an error."""
 
@@ -34,18 +34,18 @@ def last_errors(host: ServiceHost, service: str) -> str:
     script = 'grep -E "ERROR|FATAL|Exception|Error:|Unrecognized" "$1" | tail -n 500'
     logged = host.run(["sh", "-c", script, "errors", host.log_path(service)], check=False).out
     lines = {_TIME.sub("", line): line for line in logged.splitlines() if not _NO_ERROR.match(line)}
-    causes = [line for line in lines.values() if _CAUSE.match(line)][-_CAUSES_TOLD:]
-    errors = [line for line in lines.values() if not _CAUSE.match(line)][-_ERRORS_TOLD:]
+    causes = [line for line in lines.values() if _CAUSE.match(line)][-_CAUSES_MAX:]
+    errors = [line for line in lines.values() if not _CAUSE.match(line)][-_ERRORS_MAX:]
     if not lines:
-        return host.run(["tail", "-n", str(_ERRORS_TOLD), host.log_path(service)], check=False).out.rstrip()
+        return host.run(["tail", "-n", str(_ERRORS_MAX), host.log_path(service)], check=False).out.rstrip()
     return "\n".join(line for line in lines.values() if line in causes or line in errors)
 
 
 def _quiet_s(host: ServiceHost, service: str) -> float:
     """Return how long ago a service wrote to its log for the last time, which is about when it exited."""
     script = 'echo $(($(date +%s) - $(stat -c %Y "$1")))'
-    told = host.run(["sh", "-c", script, "quiet", host.log_path(service)], check=False).out.strip()
-    return float(told) if told.isdigit() else 0.0
+    output = host.run(["sh", "-c", script, "quiet", host.log_path(service)], check=False).out.strip()
+    return float(output) if output.isdigit() else 0.0
 
 
 class Supervisor:
@@ -83,7 +83,7 @@ class Supervisor:
             ServiceError: a service exited too often; the message has its last errors.
         """
         now = time.monotonic()
-        self._silent_since = {each: self._silent_since.get(each, now) for each in silent}
+        self._silent_since = {pair: self._silent_since.get(pair, now) for pair in silent}
         for host, service in list(self._silent_since):
             self._revive(host, service, silent_s=now - self._silent_since[host, service])
 

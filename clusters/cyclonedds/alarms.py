@@ -22,29 +22,29 @@ class Alarms:
 
     def __init__(self, name_of: Callable[[str, int], str]) -> None:
         self._name_of = name_of
-        self._told: SimpleQueue[tuple[str, int | None, int]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[str, int | None, int]] = SimpleQueue()
 
     def listener(self, topic: str) -> Listener:
         """Return the listener of a topic's reader."""
 
         def liveliness(reader: Any, status: Any) -> None:
             if status.not_alive_count_change > 0:
-                self._told.put((topic, int(status.last_publication_handle), time.monotonic_ns()))
+                self._events.put((topic, int(status.last_publication_handle), time.monotonic_ns()))
 
         def deadline(reader: Any, status: Any) -> None:
-            self._told.put((topic, None, time.monotonic_ns()))
+            self._events.put((topic, None, time.monotonic_ns()))
 
         return Listener(on_liveliness_changed=liveliness, on_requested_deadline_missed=deadline)  # type: ignore[no-untyped-call]
 
     def take(self) -> list[SubscriptionChange]:
         """Return what was told since the last call."""
-        found: list[SubscriptionChange] = []
+        changes: list[SubscriptionChange] = []
         while True:
             try:
-                topic, handle, at_ns = self._told.get_nowait()
+                topic, handle, at_ns = self._events.get_nowait()
             except Empty:
-                return found
+                return changes
             if handle is None:
-                found.append(SubscriptionChange("deadline-missed", topic, at_ns, at_ns))
+                changes.append(SubscriptionChange("deadline-missed", topic, at_ns, at_ns))
             elif who := self._name_of(topic, handle):
-                found.append(SubscriptionChange("not-alive", topic, at_ns, at_ns, who))
+                changes.append(SubscriptionChange("not-alive", topic, at_ns, at_ns, who))

@@ -76,7 +76,7 @@ def _participant(domain: int, address: str, lease_ns: int, called: tuple[str, ..
     general = f'<Interfaces><NetworkInterface address="{address}"{multicast}/></Interfaces>'
     discovery = f"<LeaseDuration>{lease_ns / SECOND:g}s</LeaseDuration>"
     if called:
-        peers = "".join(f'<Peer address="{each}"/>' for each in called)
+        peers = "".join(f'<Peer address="{peer}"/>' for peer in called)
         general += "<AllowMulticast>false</AllowMulticast>"
         discovery += f"<MaxAutoParticipantIndex>{_PARTICIPANTS_MAX}</MaxAutoParticipantIndex><Peers>{peers}</Peers>"
     configuration = (

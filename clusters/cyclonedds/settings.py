@@ -122,9 +122,9 @@ def check_offered(writer: EndpointSettings, reader: EndpointSettings) -> None:
     for key in ("liveliness_lease", "deadline"):
         offered, requested = getattr(writer, key), getattr(reader, key)
         if requested is not None and (offered is None or offered > requested):
-            told = format_duration(requested)
+            duration = format_duration(requested)
             problems.add(
-                BadInput(f"workload.consumer.{key}: {told} is not offered; set producer.{key} to that, or less")
+                BadInput(f"workload.consumer.{key}: {duration} is not offered; set producer.{key} to that, or less")
             )
     if reader.ownership != writer.ownership:
         problems.add(BadInput("workload.consumer.ownership: another one than that of the producers; set the same"))

@@ -53,16 +53,16 @@ class CycloneSubscriber:
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         self._look()
-        found: list[Delivery] = []
+        deliveries: list[Delivery] = []
         try:
             self._waits.wait(round(timeout_s * SECOND))
             for topic, reader in self._readers.items():
-                if (left := messages_max - len(found)) > 0:
-                    samples = (each for each in reader.take(left) if isinstance(each, CycloneMessage))
-                    found += [Delivery(topic, 0, None, sample.payload, NO_POSITION, None) for sample in samples]
+                if (left := messages_max - len(deliveries)) > 0:
+                    samples = (sample for sample in reader.take(left) if isinstance(sample, CycloneMessage))
+                    deliveries += [Delivery(topic, 0, None, sample.payload, NO_POSITION, None) for sample in samples]
         except DDSException as error:
-            return found, str(error)
-        return found, None
+            return deliveries, str(error)
+        return deliveries, None
 
     def changes(self) -> list[SubscriptionChange]:
         return [*self._alarms.take(), *self._stays.take()]
@@ -83,14 +83,14 @@ class CycloneSubscriber:
     def _writer(self, topic: str, handle: int) -> str:
         """Return the name that a matched writer carries; empty if it is not matched any more."""
         reader = self._readers.get(topic)
-        found = reader.get_matched_publication_data(handle) if reader else None
-        return _name(found.qos) if found else ""
+        publication = reader.get_matched_publication_data(handle) if reader else None
+        return _name(publication.qos) if publication else ""
 
 
 def _matched(reader: DataReader[CycloneMessage]) -> list[str]:
     """Return the writers, each by the name that it carries and its key."""
     data = (reader.get_matched_publication_data(handle) for handle in known(reader.get_matched_publications))
-    return [f"{_name(each.qos)}/{each.key}" for each in data if each is not None]
+    return [f"{_name(publication.qos)}/{publication.key}" for publication in data if publication is not None]
 
 
 def _name(qos: Any) -> str:

@@ -74,8 +74,8 @@ class CycloneSystem:
 
     def deploy(self, hosts: Sequence[ServiceHost], options: CycloneOptions) -> Unhosted:
         peers = [host.address for host in hosts]
-        told = {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease, DISCOVERY: options.discovery}
-        return Unhosted("a DDS domain", told)
+        settings = {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease, DISCOVERY: options.discovery}
+        return Unhosted("a DDS domain", settings)
 
     def clients(self, settings: Mapping[str, Any]) -> client.CycloneClients:
         return client.CycloneClients(settings)

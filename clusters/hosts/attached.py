@@ -62,9 +62,9 @@ class AttachedProvider:
         Raises:
             ServiceError: the system cannot be reached, or refuses it.
         """
-        found = system(entry["system"], "journal")
-        assert isinstance(found, Attaching)
-        return [f"topic {name} of {entry['system']}" for name in found.remove(entry["settings"], entry["names"])]
+        attaching = system(entry["system"], "journal")
+        assert isinstance(attaching, Attaching)
+        return [f"topic {name} of {entry['system']}" for name in attaching.remove(entry["settings"], entry["names"])]
 
     def diagnose(self) -> list[Capability]:
         return []

@@ -259,13 +259,13 @@ def _furnish(folder: Path, network: IPv4Network, count: int) -> None:
 def _disks(folder: Path, host: str, options: LocalOptions) -> list[PlainDisk]:
     """Create the data disks of a host."""
     disks = []
-    for name, each in options.each().items():
+    for name, disk in options.each().items():
         image = options.images.get(host) if name == DATA else None
-        if each.kind == "plain":
-            disks.append(PlainDisk(name, folder / name, each, image))
+        if disk.kind == "plain":
+            disks.append(PlainDisk(name, folder / name, disk, image))
         else:
             owner = host if name == DATA else f"{host}:{name}"
-            disks.append(SoftwareDisk(name, folder / name, each, image, owner))
+            disks.append(SoftwareDisk(name, folder / name, disk, image, owner))
     return disks
 
 
@@ -295,7 +295,8 @@ def _remove(lab: str, folder: Path) -> list[str]:
 
 
 def _first_processes(lab: str) -> list[psutil.Process]:
-    return [each for each in psutil.process_iter(["environ"]) if (each.info["environ"] or {}).get(LAB_VARIABLE) == lab]
+    processes = psutil.process_iter(["environ"])
+    return [process for process in processes if (process.info["environ"] or {}).get(LAB_VARIABLE) == lab]
 
 
 def _thaw_all(processes: Sequence[psutil.Process]) -> None:

@@ -35,8 +35,8 @@ LAB_VARIABLE = "CHAOSKIT_LAB"
 """Environment variable that marks the first processes of a lab's hosts, so that only those are killed."""
 
 _BOOT_TIMEOUT_S = 20
-_LINES_TOLD = 3
-_TOLD_NS = 1_000_000_000
+_LINES_MAX = 3
+_SYNC_AGE_MAX_NS = 1_000_000_000
 """A sync that was longer ago is nothing that the evidence of a power cut tells."""
 
 _UNSYNCED_NS, _AWAITED_NS = 300_000_000, 3_000_000_000
@@ -214,12 +214,12 @@ class LocalHost(ClockHost, HostLimits):
         return (self._folder / self.name / "console.log").read_text(errors="replace").strip()
 
     def _last_words(self) -> str:
-        return "; last on its console: " + " | ".join(self._console().splitlines()[-_LINES_TOLD:])
+        return "; last on its console: " + " | ".join(self._console().splitlines()[-_LINES_MAX:])
 
     def _tell_last_sync(self) -> list[str]:
         """Return how long ago all file systems were synced, if that is short enough to be told."""
         last_ns, now_ns = self._witness.last(), time.monotonic_ns()
-        if last_ns is None or now_ns - last_ns > _TOLD_NS:
+        if last_ns is None or now_ns - last_ns > _SYNC_AGE_MAX_NS:
             return []
         return [f"{_SYNCED} {(now_ns - last_ns) / 1e6:.0f} ms before"]
 

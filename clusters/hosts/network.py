@@ -94,12 +94,12 @@ def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
     routes = [route["dst"] for route in _query("-4", "route") if route["dst"] != "default"]
     taken = [ipaddress.IPv4Network(text, strict=False) for text in (*claimed, *own, *routes)]
     for candidate in _RANGES:
-        if not any(candidate.overlaps(each) for each in taken):
+        if not any(candidate.overlaps(network) for network in taken):
             return candidate
     raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or stop other runs")
 
 
 def _query(*arguments: str) -> list[dict[str, Any]]:
     done = subprocess.run(["ip", "-json", *arguments], text=True, capture_output=True, check=True)
-    told: list[dict[str, Any]] = json.loads(done.stdout or "[]")
-    return told
+    rows: list[dict[str, Any]] = json.loads(done.stdout or "[]")
+    return rows

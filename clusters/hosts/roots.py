@@ -82,10 +82,10 @@ def _bootstrap(root: Root, target: Path) -> None:
     _run("mmdebstrap", *options, root.release, str(target))
 
 
-def _check(root: Root, found: dict[str, str]) -> None:
+def _check(root: Root, versions: dict[str, str]) -> None:
     """Reject packages of another upstream version than asked for: the archive no longer has that one."""
     for name, wanted in root.packages.items():
-        upstream = found[name].partition(":")[2] or found[name]
+        upstream = versions[name].partition(":")[2] or versions[name]
         if wanted and upstream.partition("-")[0] != wanted:
             has = upstream.partition("-")[0]
             raise BadInput(

@@ -131,8 +131,8 @@ class SshHost:
     def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> CommandResult:
         status, out, err = self._raw(argv, stdin, timeout_s)
         if check and status != 0:
-            told = (err.strip() or out.strip()).decode(errors="replace")
-            raise HostError(f"host {self.name}: exit status {status} from: {shlex.join(argv)}\n{told}")
+            output = (err.strip() or out.strip()).decode(errors="replace")
+            raise HostError(f"host {self.name}: exit status {status} from: {shlex.join(argv)}\n{output}")
         return CommandResult(status, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def _raw(self, argv: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int, bytes, bytes]:

@@ -122,12 +122,14 @@ def check_topology(options: KafkaOptions, hosts: int) -> None:
 
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release, by `BROKER`, `TOPIC` and `ZOOKEEPER`."""
-    found = {name: each.strings for name, each in classes(jars, _JARS, _PLACES) if not name.endswith(_OF_CLIENTS)}
-    topics = {text for text in found[OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
-    of_groups = {text for name, texts in found.items() if _OTHERS.fullmatch(name) for text in texts}
+    strings = {
+        name: java_class.strings for name, java_class in classes(jars, _JARS, _PLACES) if not name.endswith(_OF_CLIENTS)
+    }
+    topics = {text for text in strings[OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
+    of_groups = {text for name, texts in strings.items() if _OTHERS.fullmatch(name) for text in texts}
     others = {text for text in of_groups if not text.startswith(_GROUP_DEFAULT)}
-    brokers = {text for texts in found.values() for text in texts if _NAME.fullmatch(text)}
-    fragments = {text for text in found.get(_CONFIG, ()) if _FRAGMENT.fullmatch(text)}
+    brokers = {text for texts in strings.values() for text in texts if _NAME.fullmatch(text)}
+    fragments = {text for text in strings.get(_CONFIG, ()) if _FRAGMENT.fullmatch(text)}
     brokers = (brokers - topics - others - fragments) | {f"log.{text}" for text in fragments - topics}
     brokers |= _defaults_of_topics(topics - _THROTTLED)
     return {TOPIC: topics, BROKER: brokers, ZOOKEEPER: zookeeper.gather(jars)}

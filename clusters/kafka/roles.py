@@ -64,10 +64,10 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
         except (OSError, struct.error):
             return []
 
-    told: dict[Place, Counter[PartitionState]] = {}
-    for place, state in (each for answer in on_each(brokers, ask) for each in answer):
-        told.setdefault(place, Counter())[state] += 1
-    return {place: max(states, key=lambda each: (each.epoch, states[each])) for place, states in told.items()}
+    answers: dict[Place, Counter[PartitionState]] = {}
+    for place, state in (entry for answer in on_each(brokers, ask) for entry in answer):
+        answers.setdefault(place, Counter())[state] += 1
+    return {place: max(states, key=lambda state: (state.epoch, states[state])) for place, states in answers.items()}
 
 
 def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:
@@ -122,10 +122,10 @@ def transaction_partition(transactional_id: str, partitions: int) -> int:
 
 def _quorum_state(host: ServiceHost, metadata_dir: Callable[[ServiceHost], str]) -> dict[str, int] | None:
     try:
-        found = host.run(
+        done = host.run(
             ["cat", f"{metadata_dir(host)}/__cluster_metadata-0/quorum-state"], check=False, timeout_s=_TIMEOUT_S
         )
-        state: dict[str, int] | None = json.loads(found.out) if found.out else None
+        state: dict[str, int] | None = json.loads(done.out) if done.out else None
     except (HostError, ValueError):
         return None
     return state

@@ -94,7 +94,7 @@ class KafkaSystem:
 
     def roles_with(self, options: KafkaOptions) -> tuple[str, ...]:
         """See `chaoskit.contract.systems.system.Varied`."""
-        return ROLES if options.in_zookeeper else tuple(each for each in ROLES if each not in OF_ZOOKEEPER)
+        return ROLES if options.in_zookeeper else tuple(role for role in ROLES if role not in OF_ZOOKEEPER)
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if artifacts.has_tools(options.version) else ()

@@ -70,8 +70,8 @@ class Brokers:
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
         """See `chaoskit.contract.systems.service.Reporting`: the file that the broker reads, as it tells no
         settings."""
-        told = {f"mosquitto.conf of {host.name}": self._of(host) for host in self.hosts}
-        return {"packages of the host": self._packages, **told}
+        files = {f"mosquitto.conf of {host.name}": self._of(host) for host in self.hosts}
+        return {"packages of the host": self._packages, **files}
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(host.address, timeout_s)
@@ -99,10 +99,10 @@ class Brokers:
     def client_settings(self) -> dict[str, Any]:
         bridge = self._options.bridge
         addresses = [host.address for host in self.hosts]
-        told = {PUBLISHERS: addresses[:1], SUBSCRIBERS: addresses[-1:]}
+        by_role = {PUBLISHERS: addresses[:1], SUBSCRIBERS: addresses[-1:]}
         if bridge and bridge.direction == "both":
-            told = dict.fromkeys(told, addresses)
-        return {**told, BRIDGE_QOS: bridge.qos if bridge else None}
+            by_role = dict.fromkeys(by_role, addresses)
+        return {**by_role, BRIDGE_QOS: bridge.qos if bridge else None}
 
     def end_trial(self) -> None:
         """Forget the topics: subscribers ended their subscriptions when they were closed."""

@@ -27,29 +27,29 @@ def answers(address: str, timeout_s: float) -> bool:
         with socket.create_connection((address, PORT), timeout=timeout_s) as probe:
             probe.settimeout(timeout_s)
             probe.sendall(_CONNECT)
-            told = probe.recv(len(_CONNACK_ACCEPTED), socket.MSG_WAITALL)
+            answer = probe.recv(len(_CONNACK_ACCEPTED), socket.MSG_WAITALL)
             probe.sendall(_DISCONNECT)
-            return told == _CONNACK_ACCEPTED
+            return answer == _CONNACK_ACCEPTED
     except OSError:
         return False
 
 
 def bridged(address: str, timeout_s: float) -> bool:
     """Return whether the broker at this address tells in time that its bridge is connected."""
-    told: list[bytes] = []
+    payloads: list[bytes] = []
     client = Client(CallbackAPIVersion.VERSION2)
 
     def connected(*_: object) -> None:
         client.subscribe(_BRIDGES)
 
     client.on_connect = connected
-    client.on_message = lambda _client, _data, message: told.append(bytes(message.payload))
+    client.on_message = lambda _client, _data, message: payloads.append(bytes(message.payload))
     deadline = time.monotonic() + timeout_s
     try:
         client.connect(address, PORT)
-        while b"1" not in told and time.monotonic() < deadline:
+        while b"1" not in payloads and time.monotonic() < deadline:
             client.loop(_STEP_S)
         client.disconnect()
     except OSError:
         return False
-    return b"1" in told
+    return b"1" in payloads

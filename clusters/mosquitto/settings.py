@@ -91,8 +91,8 @@ class Bridge(BaseModel):
     @property
     def back_s(self) -> int:
         """How long it may take to be back after a fault was healed, s."""
-        told = re.findall(r"\d+", str(self.config.get("restart_timeout", _RESTART_S)))
-        return max(map(int, told), default=_RESTART_S) + _RECONNECT_S
+        numbers = re.findall(r"\d+", str(self.config.get("restart_timeout", _RESTART_S)))
+        return max(map(int, numbers), default=_RESTART_S) + _RECONNECT_S
 
 
 class MosquittoOptions(BaseModel):

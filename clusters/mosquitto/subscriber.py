@@ -39,7 +39,7 @@ class MqttSubscriber(Connection):
         self._wildcard = settings.wildcard
         self._wanted = frozenset(topics)
         filters = [_ALL_TOPICS] if settings.wildcard else topics
-        self._filters = [f"$share/{settings.share}/{each}" if settings.share else each for each in filters]
+        self._filters = [f"$share/{settings.share}/{topic}" if settings.share else topic for topic in filters]
         self._arrived: list[MQTTMessage] = []
         self._returned: list[MQTTMessage] = []
         self._subscribed = False
@@ -60,10 +60,10 @@ class MqttSubscriber(Connection):
             known = len(self._arrived)
             self.step(0)
         self._returned, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
-        found = self._returned
+        messages = self._returned
         if self._wildcard:
-            found = [each for each in found if each.topic in self._wanted]
-        return [_delivery(each) for each in found], self.take_error()
+            messages = [message for message in messages if message.topic in self._wanted]
+        return [_delivery(message) for message in messages], self.take_error()
 
     def changes(self) -> list[SubscriptionChange]:
         changes, self._changes = self._changes, []
@@ -83,7 +83,7 @@ class MqttSubscriber(Connection):
         """See `Connection.began`."""
         super().began(session_present)
         qos: int = self.settings.qos
-        self.client.subscribe([(each, qos) for each in self._filters])
+        self.client.subscribe([(topic, qos) for topic in self._filters])
 
     def lost(self, why: str) -> None:
         """See `Connection.lost`: what was not acknowledged comes again, if anything does."""
@@ -112,8 +112,8 @@ class MqttSubscriber(Connection):
     def _acknowledge(self) -> None:
         """Acknowledge what the last call of `poll` returned."""
         if self.ready:
-            for each in self._returned:
-                self.client.ack(each.mid, each.qos)
+            for message in self._returned:
+                self.client.ack(message.mid, message.qos)
         self._returned = []
 
     def _on_message(self, client: Client, userdata: Any, message: MQTTMessage) -> None:

@@ -67,11 +67,11 @@ def check_topology(options: PulsarOptions, hosts: int) -> None:
 
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release, by role."""
-    found = storage.gather(jars)
-    of_clients = {f"{_TO_BOOKKEEPER}{name}" for name in found[storage.CLIENT]}
-    own = {field for _, each in classes(jars, _JARS, _BEANS) for field in each.fields}
-    return {**found, BROKER: own | _read(classes(jars, _JARS, _READERS)) | of_clients}
+    names = storage.gather(jars)
+    of_clients = {f"{_TO_BOOKKEEPER}{name}" for name in names[storage.CLIENT]}
+    own = {field for _, java_class in classes(jars, _JARS, _BEANS) for field in java_class.fields}
+    return {**names, BROKER: own | _read(classes(jars, _JARS, _READERS)) | of_clients}
 
 
-def _read(found: Iterable[tuple[str, JavaClass]]) -> set[str]:
-    return {text for _, each in found for text in each.strings if _NAME.fullmatch(text)}
+def _read(java_classes: Iterable[tuple[str, JavaClass]]) -> set[str]:
+    return {text for _, java_class in java_classes for text in java_class.strings if _NAME.fullmatch(text)}

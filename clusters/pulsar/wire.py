@@ -104,11 +104,11 @@ class PulsarDecoder(SizePrefixed):
         return _producer(header, head), header.correlation
 
     def refused(self, header: Header, response: bytes, error: str) -> bytes:
-        told = b"".join([
+        send_error = b"".join([
             b"\x08", as_varint(_producer(header, response)), b"\x10", as_varint(header.correlation % (1 << 64)),
             b"\x18", as_varint(_ERRORS[error]), b"\x22", as_varint(len(_REASON)), _REASON,
         ])  # fmt: skip
-        command = b"".join([b"\x08", as_varint(_SEND_ERROR), b"\x42", as_varint(len(told)), told])
+        command = b"".join([b"\x08", as_varint(_SEND_ERROR), b"\x42", as_varint(len(send_error)), send_error])
         return self.framed(self.framed(command))
 
 

@@ -91,7 +91,7 @@ def mirroring(topic: Topic) -> dict[str, Any]:
 
 
 def _arguments(topic: Topic, settings: Mapping[str, int]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {_ARGUMENTS[each]: settings[each] for each in settings.keys() & _ARGUMENTS.keys()}
+    arguments: dict[str, Any] = {_ARGUMENTS[name]: settings[name] for name in settings.keys() & _ARGUMENTS.keys()}
     if topic.kind == QUORUM:
         arguments.pop("x-max-priority", None)  # its priorities need no declaration, and it refuses one
     if "single-active" in settings:
@@ -110,31 +110,31 @@ def _type_arguments(topic: Topic) -> dict[str, Any]:
     return arguments
 
 
-def leader_of(told: Mapping[str, Any]) -> str:
+def leader_of(info: Mapping[str, Any]) -> str:
     """Return the Erlang node of a queue's leader, by what a node tells of it; empty if there is none.
 
     Releases before 4.0 name it only as the queue's node, as they do of classic queues.
     """
-    return str(told.get("leader") or told.get("node") or "")
+    return str(info.get("leader") or info.get("node") or "")
 
 
-def online_of(told: Mapping[str, Any]) -> Sequence[str]:
+def online_of(info: Mapping[str, Any]) -> Sequence[str]:
     """Return the Erlang nodes of the members of a queue or stream that take part in new writes, by what a node tells of
     it: of a mirrored queue, its leader and the mirrors that are synchronised."""
-    if told.get("type") in (QUORUM, STREAM):
-        return list(told.get("online", ()))
-    served = [told["node"]] if told.get("state", "running") in _SERVED else []
-    return [*served, *told.get("synchronised_slave_nodes", ())]
+    if info.get("type") in (QUORUM, STREAM):
+        return list(info.get("online", ()))
+    served = [info["node"]] if info.get("state", "running") in _SERVED else []
+    return [*served, *info.get("synchronised_slave_nodes", ())]
 
 
-def lacks(name: str, told: Mapping[str, Any] | None) -> str:
+def lacks(name: str, info: Mapping[str, Any] | None) -> str:
     """Return what a queue or stream lacks, by what a node tells of it; empty if all its members are there."""
-    if told is None:
+    if info is None:
         return f"{name} does not exist"
-    if told.get("type") in (QUORUM, STREAM):
-        members, online = set(told.get("members", ())), set(told.get("online", ()))
-        if not leader_of(told) or members != online:
+    if info.get("type") in (QUORUM, STREAM):
+        members, online = set(info.get("members", ())), set(info.get("online", ()))
+        if not leader_of(info) or members != online:
             return f"{name} has the members {sorted(online)} of {sorted(members)} online"
-    elif told.get("state") not in _SERVED:
-        return f"{name} is {told.get('state')}"
+    elif info.get("state") not in _SERVED:
+        return f"{name} is {info.get('state')}"
     return ""

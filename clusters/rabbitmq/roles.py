@@ -40,11 +40,11 @@ class Coordinators:
         """
         if role == "coordinator" and self._metadata != KHEPRI:
             raise ServiceError("Mnesia has no coordinator; set cluster.metadata: khepri")
-        told = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
-        found = _NODE.search(told)
-        if found is None:
+        output = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
+        match = _NODE.search(output)
+        if match is None:
             raise ServiceError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
-        return host_name(found[0])
+        return host_name(match[0])
 
 
 class RabbitRoles:
@@ -99,7 +99,7 @@ class RabbitRoles:
         """Return the host whose node the queue's only active consumer is connected to."""
         consumers = self._stored.told(name).get("consumer_details", ())
         active = [consumer for consumer in consumers if consumer.get("activity_status") in ("single_active", "up")]
-        active = [each for each in active if each.get("active", True)]
+        active = [consumer for consumer in active if consumer.get("active", True)]
         if not active:
             raise ServiceError(f"{name} has no active consumer at the moment")
         return self._named(active[0]["channel_details"]["node"])

@@ -63,8 +63,8 @@ REFUSABLE = {"basic.ack": ("nack",), "PublishConfirm": tuple(_STREAM_ERRORS)}
 """See `chaoskit.contract.systems.wire.Wire`; a `basic.nack` or a `PublishError` takes the place of the confirm."""
 
 _REQUESTS, _RESPONSES = _by_number(_SENT), _by_number(_ANSWERED)
-MESSAGES = (*_REQUESTS.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_SERVER))
-ANSWERS = (*_RESPONSES.values(), _HEARTBEAT, *(each for each in _STREAM_COMMANDS if each not in _OF_CLIENT))
+MESSAGES = (*_REQUESTS.values(), _HEARTBEAT, *(command for command in _STREAM_COMMANDS if command not in _OF_SERVER))
+ANSWERS = (*_RESPONSES.values(), _HEARTBEAT, *(command for command in _STREAM_COMMANDS if command not in _OF_CLIENT))
 
 
 _FRAME = struct.Struct(">BHI")
@@ -193,9 +193,9 @@ class StreamDecoder(SizePrefixed):
         """Make a confirm an error, which has a code behind each publishing id."""
         publisher, count = _CONFIRM.unpack_from(response)
         ids = struct.unpack_from(f">{count}Q", response, _CONFIRM.size)
-        told = b"".join(struct.pack(">QH", each, _STREAM_ERRORS[error]) for each in ids)
+        errors = b"".join(struct.pack(">QH", publishing_id, _STREAM_ERRORS[error]) for publishing_id in ids)
         key = _STREAM_COMMANDS.index("PublishError") + 1
-        return self.framed(struct.pack(">HHBI", key, header.version, publisher, count) + told)
+        return self.framed(struct.pack(">HHBI", key, header.version, publisher, count) + errors)
 
     @staticmethod
     def _header(head: bytes) -> Header | None:

@@ -39,7 +39,7 @@ def fetch(version: str) -> Path:
     """
     parse_version(version)
     group = "org.apache.rocketmq"
-    others = [(group, each, version) for each in _SERVERS]
+    others = [(group, server, version) for server in _SERVERS]
     main = (group, "rocketmq-broker", version)
     return maven.fetch(maven.Release("RocketMQ", f"rocketmq-{version}", main, others, _LISTING))
 

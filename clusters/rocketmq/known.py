@@ -57,4 +57,4 @@ def check_topology(options: RocketOptions, hosts: int) -> None:
 
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release."""
-    return {_SERVERS: {field for _, each in classes(jars, _JARS, _CLASSES) for field in each.fields}}
+    return {_SERVERS: {field for _, java_class in classes(jars, _JARS, _CLASSES) for field in java_class.fields}}

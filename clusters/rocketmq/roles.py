@@ -95,23 +95,23 @@ class RocketRoles:
             if copying is None:
                 return GroupState("", names, None, None)
             return GroupState(names[0], names, (names[0], *self._named(copying.in_sync)), None)
-        told = self._controllers_say(lambda controller: admin.elected(controller, broker_name(group), _TIMEOUT_S))
-        if not told:
+        answers = self._controllers_say(lambda controller: admin.elected(controller, broker_name(group), _TIMEOUT_S))
+        if not answers:
             return GroupState("", names, None, None)
-        newest = max(told, key=lambda each: each.epoch)
+        newest = max(answers, key=lambda answer: answer.epoch)
         return GroupState(self._names.get(newest.master, ""), names, self._named(newest.in_sync), newest.epoch)
 
     def _controller_leader(self) -> str:
-        told = self._controllers_say(lambda controller: admin.leading_controller(controller, _TIMEOUT_S))
-        named = [self._names[address] for address in told if address in self._names]
+        leaders = self._controllers_say(lambda controller: admin.leading_controller(controller, _TIMEOUT_S))
+        named = [self._names[address] for address in leaders if address in self._names]
         if not named:
             raise ServiceError("no controller knows a leader")
         return max(set(named), key=named.count)
 
     def _controllers_say(self, ask: Callable[[admin.Server], Answer | None]) -> list[Answer]:
         addresses = [host.address for host in self._hosts]
-        told = on_each(controllers(self._options, addresses), lambda each: _tried(partial(ask, each)))
-        return [each for each in told if each is not None]
+        answers = on_each(controllers(self._options, addresses), lambda controller: _tried(partial(ask, controller)))
+        return [answer for answer in answers if answer is not None]
 
     def _named(self, addresses: Sequence[str]) -> tuple[str, ...]:
         return tuple(self._names[address] for address in addresses if address in self._names)

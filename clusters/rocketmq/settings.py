@@ -154,7 +154,7 @@ class RocketOptions(BaseModel):
 
     def groups(self, hosts: int) -> list[range]:
         """Return the brokers, by index of their hosts, that share a name and the queues of that name."""
-        return [range(each, each + 1) for each in range(hosts)] if self.mode == "single" else [range(hosts)]
+        return [range(index, index + 1) for index in range(hosts)] if self.mode == "single" else [range(hosts)]
 
     def group_of(self, hosts: int, index: int) -> int:
         """Return the number of the group of a broker, by index of its host."""
@@ -237,7 +237,7 @@ def broker_conf(options: RocketOptions, addresses: Sequence[str], index: int, da
 
 def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> str:
     """Return the file of the proxy of the host at `index`."""
-    told = {
+    config = {
         "rocketMQClusterName": CLUSTER_NAME,
         "namesrvAddr": servers(addresses, NAME_SERVER_PORT),
         "grpcServerPort": PROXY_PORT,
@@ -246,7 +246,7 @@ def proxy_json(options: RocketOptions, addresses: Sequence[str], index: int) -> 
         "minInvisibleTimeMillsForRecv": 1000,
         "enableTopicMessageTypeCheck": True,
     }
-    return json.dumps(told)
+    return json.dumps(config)
 
 
 def asked_within_ms(options: RocketOptions) -> int:

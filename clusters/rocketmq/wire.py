@@ -62,7 +62,7 @@ _CODES = """
 """
 """The requests with their codes; some of them were removed in between."""
 
-_NAMES = {int(code): name for code, _, name in (each.partition(":") for each in _CODES.split())}
+_NAMES = {int(code): name for code, _, name in (entry.partition(":") for entry in _CODES.split())}
 
 MESSAGES = tuple(_NAMES.values())
 
@@ -156,12 +156,12 @@ class RemotingDecoder(SizePrefixed):
         kind, size = _header(response)
         if kind == _BINARY:
             return response[: _HEADER.size] + struct.pack(">h", _ERRORS[error]) + response[_HEADER.size + 2 :]
-        found = next((field for field in _fields(response, _HEADER.size + size) if field[1] == b"code"), None)
-        if found is None:
+        match = next((field for field in _fields(response, _HEADER.size + size) if field[1] == b"code"), None)
+        if match is None:
             raise ValueError("a header without a code")
         code = str(_ERRORS[error]).encode()
-        changed = response[_HEADER.size : found.start(2)] + code + response[found.end(2) :]
-        size += len(code) - len(found[2])
+        changed = response[_HEADER.size : match.start(2)] + code + response[match.end(2) :]
+        size += len(code) - len(match[2])
         return self.framed(struct.pack(">BBH", kind, size >> 16, size & 0xFFFF) + changed)
 
     def _remember(self, header: Header) -> None:
@@ -193,20 +193,20 @@ def _numbers(head: bytes) -> tuple[int, int, int]:
 
 def _fields(head: bytes, end: int) -> Iterator[re.Match[bytes]]:
     """Yield the fields of a header as JSON at its top level, as far as they are there."""
-    found = _FIELD.match(head, _HEADER.size, end)
-    while found:
-        yield found
-        found = _FIELD.match(head, found.end(), end)
+    field = _FIELD.match(head, _HEADER.size, end)
+    while field:
+        yield field
+        field = _FIELD.match(head, field.end(), end)
 
 
 def _json_numbers(head: bytes, end: int) -> tuple[int, int, int]:
     """Go over the fields of a header at its top level until all numbers are found."""
-    told: dict[bytes, bytes] = {}
-    for found in _fields(head, end):
-        told[found[1]] = found[2]
-        if told.keys() >= _NUMBERS:
+    numbers: dict[bytes, bytes] = {}
+    for field in _fields(head, end):
+        numbers[field[1]] = field[2]
+        if numbers.keys() >= _NUMBERS:
             break
     try:
-        return int(told[b"code"]), int(told[b"flag"]), int(told[b"opaque"])
+        return int(numbers[b"code"]), int(numbers[b"flag"]), int(numbers[b"opaque"])
     except (KeyError, ValueError):
         return _UNKNOWN

@@ -37,8 +37,8 @@ class Decommissioner:
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the ledgers that have the bookie in an ensemble, according to ZooKeeper."""
-        told = self._shell(host, ["listledgers", "-bookieid", bookie_id(host)])
-        return tuple(f"ledger {number}" for number in re.findall(r"ledgerID: (\d+)", told))
+        output = self._shell(host, ["listledgers", "-bookieid", bookie_id(host)])
+        return tuple(f"ledger {number}" for number in re.findall(r"ledgerID: (\d+)", output))
 
     def decommission(self, host: ServiceHost) -> None:
         """Stop the bookie, replicate all its data to others, and remove it from the cluster."""

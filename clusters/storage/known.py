@@ -68,5 +68,8 @@ def overrides(options: StorageOptions, hosts: int) -> list[str]:
 
 def _texts(jars: Path, wanted: str) -> set[str]:
     return {
-        text for _, each in classes(jars, _BOOKKEEPER_JARS, wanted) for text in each.strings if _CAMEL.fullmatch(text)
+        text
+        for _, java_class in classes(jars, _BOOKKEEPER_JARS, wanted)
+        for text in java_class.strings
+        if _CAMEL.fullmatch(text)
     }

@@ -51,14 +51,14 @@ def stored(servers: Sequence[str], first: int) -> dict[int, set[str]]:
         ServiceError: no server serves.
     """
     with connected(connection(servers), _LOOKED_UP) as client:
-        paths = takewhile(lambda each: each[0] >= first, _newest_first(client))
+        paths = takewhile(lambda entry: entry[0] >= first, _newest_first(client))
         asked = [(ledger, client.get_async(path)) for ledger, path in paths]
-        found = {}
-        for ledger, told in asked:
+        bookies = {}
+        for ledger, answer in asked:
             with suppress(NoNodeError):  # it was deleted in between
-                _, ensembles = parse(told.get(timeout=CONNECT_S)[0])
-                found[ledger] = {address for ensemble in ensembles for address in ensemble}
-        return found
+                _, ensembles = parse(answer.get(timeout=CONNECT_S)[0])
+                bookies[ledger] = {address for ensemble in ensembles for address in ensemble}
+        return bookies
 
 
 def next_ledger(servers: Sequence[str]) -> int:
@@ -80,7 +80,7 @@ def parse(content: bytes) -> tuple[int, list[list[str]]]:
         if field == _STATE and isinstance(value, int):
             state = value
         elif field == _SEGMENT and isinstance(value, bytes):
-            members = [each for number, each in _fields(value) if number == _MEMBER and isinstance(each, bytes)]
+            members = [member for number, member in _fields(value) if number == _MEMBER and isinstance(member, bytes)]
             ensembles.append([member.decode().rpartition(":")[0] for member in members])
     return state, ensembles
 

@@ -185,8 +185,8 @@ class StorageStack(ABC, Generic[Options]):
         """See `chaoskit.contract.systems.installation.Supervision`."""
         if self._options.is_patient:
             return self._supervisor.revivals
-        told = [exits(host, service, self._needs) for host in self.hosts for service in self.services(host)]
-        return sorted(each for some in told for each in some)
+        revivals = [exits(host, service, self._needs) for host in self.hosts for service in self.services(host)]
+        return sorted(revival for some in revivals for revival in some)
 
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
         """See `chaoskit.contract.systems.service.Reporting`. A bookie without HTTP server reports none."""
@@ -320,7 +320,7 @@ class StorageStack(ABC, Generic[Options]):
 def _interface(host: ServiceHost) -> str:
     """Return the name of the network interface that has the host's address."""
     listed = host.run(["ip", "-o", "address", "show"]).out
-    found = re.search(rf"^\d+: (\S+)\s+inet {re.escape(host.address)}/", listed, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^\d+: (\S+)\s+inet {re.escape(host.address)}/", listed, re.MULTILINE)
+    if match is None:
         raise HostError(f"host {host.name} has no network interface with the address {host.address}")
-    return found[1]
+    return match[1]

@@ -20,12 +20,12 @@ def folder(version: str) -> Path:
 
 def provide(version: str) -> Path:
     """Copy the installed package into the cache, unless it is there; return the folder."""
-    there = folder(version)
-    if not there.exists():
-        there.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=there.parent) as unfinished:
-            whole = Path(unfinished) / there.name
+    target = folder(version)
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as unfinished:
+            whole = Path(unfinished) / target.name
             installed = Path(str(zenoh.__file__)).parent
             shutil.copytree(installed, whole / _NAME, ignore=shutil.ignore_patterns("__pycache__"))
-            whole.rename(there)
-    return there
+            whole.rename(target)
+    return target

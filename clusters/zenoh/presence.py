@@ -30,36 +30,36 @@ class Presence:
     """
 
     def __init__(self, session: zenoh.Session, client: str, topics: Sequence[str], own: str, others: str) -> None:
-        self._told: SimpleQueue[zenoh.Sample] = SimpleQueue()
-        self._there: dict[str, set[str]] = {topic: set() for topic in topics}
+        self._samples: SimpleQueue[zenoh.Sample] = SimpleQueue()
+        self._present: dict[str, set[str]] = {topic: set() for topic in topics}
         liveliness, name = session.liveliness(), f"{client.replace('#', _NUMBERED)}/{secrets.token_hex(8)}"
         self._declared: list[zenoh.LivelinessToken | zenoh.Subscriber[None]] = []
         for topic in topics:
             self._declared.append(liveliness.declare_token(f"{_PREFIX}/{topic}/{own}/{name}"))
             wanted = f"{_PREFIX}/{topic}/{others}/*/*"
-            self._declared.append(liveliness.declare_subscriber(wanted, self._told.put, history=True))
+            self._declared.append(liveliness.declare_subscriber(wanted, self._samples.put, history=True))
 
     def of(self, topic: str) -> Collection[str]:
         """Return the others of a topic that are there now: name of the client, a slash, and what is unique."""
         self._listen()
-        return self._there[topic]
+        return self._present[topic]
 
     def count(self) -> int:
         """Return how many others are there, of all topics."""
         self._listen()
-        return sum(map(len, self._there.values()))
+        return sum(map(len, self._present.values()))
 
     def close(self) -> None:
         """Announce the end."""
-        for each in self._declared:
-            each.undeclare()  # type: ignore[no-untyped-call]
+        for declaration in self._declared:
+            declaration.undeclare()  # type: ignore[no-untyped-call]
 
     def _listen(self) -> None:
         while True:
             try:
-                sample = self._told.get_nowait()
+                sample = self._samples.get_nowait()
             except Empty:
                 return
             _, topic, _, name = str(sample.key_expr).split("/", 3)
             change = set.add if sample.kind == zenoh.SampleKind.PUT else set.discard
-            change(self._there[topic], name.replace(_NUMBERED, "#"))
+            change(self._present[topic], name.replace(_NUMBERED, "#"))

@@ -59,16 +59,16 @@ class ZenohSubscriber:
             time.sleep(min(timeout_s, AGAIN_S))
             return [], "no router answers"
         self._look()
-        found: list[Delivery] = []
+        deliveries: list[Delivery] = []
         try:
-            found.append(_delivery(self._arrived.get(timeout=timeout_s)))
-            while len(found) < messages_max:
-                found.append(_delivery(self._arrived.get_nowait()))
+            deliveries.append(_delivery(self._arrived.get(timeout=timeout_s)))
+            while len(deliveries) < messages_max:
+                deliveries.append(_delivery(self._arrived.get_nowait()))
         except Empty:
             pass
         if self._settings.wildcard:
-            found = [each for each in found if each.topic in self._wanted]
-        return found, None
+            deliveries = [delivery for delivery in deliveries if delivery.topic in self._wanted]
+        return deliveries, None
 
     def changes(self) -> list[SubscriptionChange]:
         return self._stays.take()
@@ -89,7 +89,7 @@ class ZenohSubscriber:
         except zenoh.ZError:
             return False
         wanted = [_ALL_TOPICS] if self._settings.wildcard else self._topics
-        self._subscribers = [self._declared(session, each) for each in wanted]
+        self._subscribers = [self._declared(session, topic) for topic in wanted]
         presence = self._presence = Presence(session, self._name, self._topics, SUBSCRIBER, PUBLISHER)
         settle(presence.count)
         self._stays.begin(since_ns, presence.of)

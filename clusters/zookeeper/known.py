@@ -23,12 +23,12 @@ _NAME = re.compile(r"[a-z0-9][\w-]*(\.[\w-]+)*")
 
 def gather(jars: Path) -> set[str]:
     """Return what `zoo.cfg` may have: the keys of its parser, and all system properties that begin with `zookeeper.`"""
-    found: set[str] = set()
-    for name, each in classes(jars, ("zookeeper-3*.jar",), r"org/apache/zookeeper/.*", _PROPERTY):
-        found |= {text.removeprefix(_PROPERTY) for text in each.strings if text.startswith(_PROPERTY)}
+    names: set[str] = set()
+    for name, java_class in classes(jars, ("zookeeper-3*.jar",), r"org/apache/zookeeper/.*", _PROPERTY):
+        names |= {text.removeprefix(_PROPERTY) for text in java_class.strings if text.startswith(_PROPERTY)}
         if name == _OF_FILE:
-            found |= each.strings
-    return {text for text in found if _NAME.fullmatch(text) and not text.startswith(_PROPERTY)}
+            names |= java_class.strings
+    return {text for text in names if _NAME.fullmatch(text) and not text.startswith(_PROPERTY)}
 
 
 def errors(

@@ -72,7 +72,7 @@ def settings_of(address: str, timeout_s: float) -> dict[str, str]:
         OSError: it does not answer in time.
     """
     pairs = (line.partition("=") for line in zookeeper_word(address, "conf", timeout_s).splitlines())
-    return {key: value for key, found, value in pairs if found}
+    return {key: value for key, separator, value in pairs if separator}
 
 
 def _mode(host: ServiceHost) -> str:

@@ -37,7 +37,7 @@ def zoo_cfg(config: Mapping[str, Scalar], servers: Mapping[int, str], address: s
         address: the address of this one.
         data_dir: the folder of its host's data disk.
     """
-    quorum = {f"server.{each}": f"{address}:{_PEER_PORTS}" for each, address in servers.items()}
+    quorum = {f"server.{server_id}": f"{address}:{_PEER_PORTS}" for server_id, address in servers.items()}
     return properties(
         {"tickTime": 2000, "initLimit": 10, "syncLimit": 5, "preAllocSize": 1024},
         config,

@@ -121,7 +121,7 @@ def _change(strike: Strike, script: str) -> None:
 
     def act(host: ServiceHost) -> None:
         own = places[host.name]
-        arguments = [each for place in own for each in (place.path, str(place.offset))]
+        arguments = [argument for place in own for argument in (place.path, str(place.offset))]
         printed = bash(host, script + _EACH, *arguments, timeout_s=_TIMEOUT_S).out.splitlines()
         for place, line in zip(own, printed, strict=True):
             before, after = map(int, line.split())
@@ -130,5 +130,5 @@ def _change(strike: Strike, script: str) -> None:
     on_each(strike.hosts, act)
     files = optional(strike.service, DataFiles)
     if files is not None:
-        found = [files.partition_of(place.path) for _, place, _, _ in changed]
-        strike.damaged = [] if None in found else [each for each in found if each is not None]
+        partitions = [files.partition_of(place.path) for _, place, _, _ in changed]
+        strike.damaged = [] if None in partitions else [partition for partition in partitions if partition is not None]

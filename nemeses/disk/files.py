@@ -61,27 +61,27 @@ def draw_places(strike: Strike) -> dict[str, list[Place]]:
         NemesisError: a target has no such file.
     """
     choice: FileChoice = strike.parameters
-    found = {host.name: _candidates(host, strike) for host in strike.hosts}
-    for name, files in found.items():
+    candidates = {host.name: _candidates(host, strike) for host in strike.hosts}
+    for name, files in candidates.items():
         if not files:
             raise NemesisError(f"{name} has no non-empty file {choice.files or choice.what}")
-    return {name: _draw(found, index, strike) for index, name in enumerate(found)}
+    return {name: _draw(candidates, index, strike) for index, name in enumerate(candidates)}
 
 
-def _draw(found: dict[str, dict[str, int]], index: int, strike: Strike) -> list[Place]:
+def _draw(candidates: dict[str, dict[str, int]], index: int, strike: Strike) -> list[Place]:
     """Draw places on one target. If disjoint, a file that several targets have is divided among them."""
-    name = list(found)[index]
+    name = list(candidates)[index]
     draw = Random(f"{strike.seed}:{name}")  # noqa: S311
     places = []
     for _ in range(strike.parameters.count):
-        path = draw.choice(sorted(found[name]))
-        low, high = 0, found[name][path]
+        path = draw.choice(sorted(candidates[name]))
+        low, high = 0, candidates[name][path]
         if strike.parameters.disjoint:
-            shared = min(files[path] for files in found.values() if path in files)
-            low, high = shared * index // len(found), shared * (index + 1) // len(found)
+            shared = min(files[path] for files in candidates.values() if path in files)
+            low, high = shared * index // len(candidates), shared * (index + 1) // len(candidates)
         if low >= high:
-            raise NemesisError(f"{path} on {name} is too short for disjoint places: {found[name][path]} bytes")
-        places.append(Place(path, found[name][path], draw.randrange(low, high)))
+            raise NemesisError(f"{path} on {name} is too short for disjoint places: {candidates[name][path]} bytes")
+        places.append(Place(path, candidates[name][path], draw.randrange(low, high)))
     return places
 
 

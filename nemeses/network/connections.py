@@ -152,9 +152,9 @@ def _prepare(strike: Strike, host: ServiceHost) -> Peers:
 
 def _kill(strike: Strike, peers: Peers) -> str:
     """Return the command that closes the connections and prints them."""
-    ends = [f"dst {_bracketed(address)}" for found in addresses(peers.hosts).values() for address in found]
+    ends = [f"dst {_bracketed(address)}" for own in addresses(peers.hosts).values() for address in own]
     if peers.clients:
-        strangers = [f"not dst {_bracketed(each)}" for found in addresses(strike.lab).values() for each in found]
+        strangers = [f"not dst {_bracketed(address)}" for own in addresses(strike.lab).values() for address in own]
         ends.append(f"( {' and '.join(strangers)} )")
     ports = [f"sport = :{port} or dport = :{port}" for port in strike.parameters.ports]
     conditions = [f"( {' or '.join(ends)} )", _NOT_OURS, *([f"( {' or '.join(ports)} )"] if ports else [])]

@@ -107,12 +107,12 @@ class FirewallRules:
     def _matches(self, way: str, cluster: Sequence[ServiceHost]) -> list[str]:
         end, matches = ("saddr" if way == "in" else "daddr"), []
         if self.arriving if way == "in" else self.leaving:
-            matches += [f"{family} {end} {_set(found)}" for family, found in addresses(self.peers.hosts).items()]
+            matches += [f"{family} {end} {_set(own)}" for family, own in addresses(self.peers.hosts).items()]
             if self.peers.clients:
-                matches += [f"{family} {end} != {_set(found)}" for family, found in addresses(cluster).items()]
+                matches += [f"{family} {end} != {_set(own)}" for family, own in addresses(cluster).items()]
         if way == "in":
             heard = addresses(self.deaf_to).items()
-            matches += [f"{family} saddr {_set(found)} {family} daddr {_MULTICAST[family]}" for family, found in heard]
+            matches += [f"{family} saddr {_set(own)} {family} daddr {_MULTICAST[family]}" for family, own in heard]
         if not self.ports:
             return matches
         ports = [f"meta l4proto {{ tcp, udp }} th {end} {_set(self.ports)}" for end in ("sport", "dport")]
@@ -127,7 +127,7 @@ def counted(host: ServiceHost, table: str) -> dict[str, int]:
     """Return a strike's packet counters on a host, by name; empty if its rules are not loaded."""
     listed = json.loads(host.run(["nft", "-j", "list", "counters"]).out)["nftables"]
     counts: dict[str, int] = {}
-    for counter in (each["counter"] for each in listed if "counter" in each):
+    for counter in (entry["counter"] for entry in listed if "counter" in entry):
         if counter["table"] == table:
             counts[counter["name"]] = counts.get(counter["name"], 0) + counter["packets"]
     return counts

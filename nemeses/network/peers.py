@@ -60,14 +60,14 @@ class Peers:
 
 def find_peers(strike: Strike, names: Sequence[str], without: Collection[ServiceHost]) -> Peers:
     """Resolve the names now, except hosts in `without`."""
-    found: dict[str, ServiceHost] = {}
+    peers: dict[str, ServiceHost] = {}
     for name in names:
         if name != "clients":
             holders = strike.lab if name in ("all", "hosts") else strike.resolve(name)
-            found |= {host.name: host for host in holders}
+            peers |= {host.name: host for host in holders}
     for host in without:
-        found.pop(host.name, None)
-    return Peers(tuple(found.values()), clients="all" in names or "clients" in names)
+        peers.pop(host.name, None)
+    return Peers(tuple(peers.values()), clients="all" in names or "clients" in names)
 
 
 def multicasts(host: ServiceHost) -> bool:
@@ -79,4 +79,4 @@ def multicasts(host: ServiceHost) -> bool:
 def addresses(hosts: Sequence[ServiceHost]) -> dict[str, list[str]]:
     """Return the hosts' addresses by nftables address family; only `ip` if there is no IPv6."""
     families = {"ip": [host.address for host in hosts], "ip6": [host.address6 for host in hosts if host.address6]}
-    return {family: found for family, found in families.items() if found}
+    return {family: of_family for family, of_family in families.items() if of_family}

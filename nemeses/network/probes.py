@@ -45,8 +45,8 @@ def reached(pairs: Iterable[Pair], port: int | None = None) -> set[tuple[str, st
     script, *arguments = [_PING] if port is None else [_CONNECT, str(port)]
 
     def probe(one: tuple[ServiceHost, list[str]]) -> set[tuple[str, str]]:
-        host, found = one
-        return {(host.name, address) for address in bash(host, script, *arguments, *found, check=False).out.split()}
+        host, own = one
+        return {(host.name, address) for address in bash(host, script, *arguments, *own, check=False).out.split()}
 
     return set().union(*on_each(list(wanted.values()), probe))
 

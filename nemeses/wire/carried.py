@@ -21,8 +21,8 @@ _REMEMBERED = 10_000
 
 def carried(content: bytes) -> Carried:
     """Return which messages are in the bytes of a request or response."""
-    found = _PAYLOAD.findall(content)
-    return (len(found), _value(found[0]), _value(found[-1])) if found else ()
+    values = _PAYLOAD.findall(content)
+    return (len(values), _value(values[0]), _value(values[-1])) if values else ()
 
 
 def _value(content: bytes) -> int:
@@ -38,8 +38,8 @@ class Asked:
 
     def put(self, pair: Hashable, content: bytes) -> None:
         """Remember what a request carries; see `chaoskit.contract.systems.wire.Pairing`."""
-        if found := carried(content):
-            self._of[pair] = found
+        if values := carried(content):
+            self._of[pair] = values
             if len(self._of) > _REMEMBERED:  # of requests that have no answers
                 del self._of[next(iter(self._of))]
 

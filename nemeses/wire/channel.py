@@ -55,13 +55,13 @@ class Channel:
         self._connected = False
         self._gone: set[socket.socket] = set()
         self._ended: set[socket.socket] = set()
-        self._told: set[socket.socket] = set()
+        self._shut: set[socket.socket] = set()
         self._blocked: set[socket.socket] = set()
         self._masks: dict[socket.socket, int | None] = {self.client: 0, self.server: select.EPOLLOUT}
-        for each, mask in self._masks.items():
-            each.setblocking(False)
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            poll.register(each, mask or 0)
+        for end, mask in self._masks.items():
+            end.setblocking(False)
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            poll.register(end, mask or 0)
 
     @property
     def messages(self) -> int:
@@ -96,8 +96,8 @@ class Channel:
 
     def reset(self) -> None:
         """End the connection at once: both ends are reset."""
-        for each in (self.client, self.server):
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        for end in (self.client, self.server):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.close()
 
     def close(self) -> None:
@@ -106,8 +106,8 @@ class Channel:
             self.closed = True
             self.request.spare()
             self.response.spare()
-            for each in (self.client, self.server):
-                each.close()  # and the poll forgets it
+            for end in (self.client, self.server):
+                end.close()  # and the poll forgets it
 
     def _connect(self, which: socket.socket) -> bool:
         """Return whether the system accepted the connection; reset the client's if not, or if the client has left."""
@@ -159,8 +159,8 @@ class Channel:
             return  # a gate is closed
         if flow.ends or source in self._gone:
             self._finish()
-        elif source in self._ended and sink not in self._told:
-            self._told.add(sink)
+        elif source in self._ended and sink not in self._shut:
+            self._shut.add(sink)
             _end(sink)
         if len(self._ended) == len(self._masks) and not self.request.out and not self.response.out:
             self.close()
@@ -186,24 +186,24 @@ class Channel:
         for flow in (self.request, self.response):
             flow.ends = "orderly"
             flow.clear()
-        for each in (self.client, self.server):
-            _end(each)
+        for end in (self.client, self.server):
+            _end(end)
         self._finishing(self)
 
     def _await(self) -> None:
         """Wait for what can be done next."""
         if self.closed:
             return
-        for each, mask in self._masks.items():
-            flow = self.request if each is self.client else self.response
-            reads = each not in self._ended and flow.queued < _QUEUED_BYTES_MAX
-            wanted = select.EPOLLIN * reads | select.EPOLLOUT * (each in self._blocked)
+        for end, mask in self._masks.items():
+            flow = self.request if end is self.client else self.response
+            reads = end not in self._ended and flow.queued < _QUEUED_BYTES_MAX
+            wanted = select.EPOLLIN * reads | select.EPOLLOUT * (end in self._blocked)
             if mask is None and wanted:
-                self._poll.register(each, wanted)
+                self._poll.register(end, wanted)
             elif mask is not None and wanted != mask:
-                self._poll.modify(each, wanted)
+                self._poll.modify(end, wanted)
             if mask is not None or wanted:
-                self._masks[each] = wanted
+                self._masks[end] = wanted
 
     def _unregister(self, which: socket.socket) -> None:
         if self._masks[which] is not None:
@@ -228,10 +228,10 @@ def _due(flow: Flow) -> list[bytes]:
     while flow.out and isinstance(flow.out[0], Gate) and flow.out[0].open:
         flow.out.popleft()
     batch: list[bytes] = []
-    for each in islice(flow.out, _BUFFERS):
-        if isinstance(each, Gate):
+    for piece in islice(flow.out, _BUFFERS):
+        if isinstance(piece, Gate):
             break
-        batch.append(each)
+        batch.append(piece)
     return batch
 
 

@@ -32,7 +32,7 @@ _EFFECT_S = 10.0
 to see it is shorter: `WireFault.load_ns`."""
 
 _POLL_S = 0.1
-_TOLD = 12
+_HITS_MAX = 12
 """So many correlation ids are told."""
 
 _DONE = {
@@ -194,16 +194,16 @@ class WireFault(Nemesis):
 
     def verify(self, strike: Strike) -> Evidence:
         deadline = time.monotonic() + _EFFECT_S
-        told = _known(strike)
-        while not any(each.done for each in told.values()):
+        reports = _known(strike)
+        while not any(report.done for report in reports.values()):
             if time.monotonic() > deadline:
-                raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, told)}")
+                raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, reports)}")
             time.sleep(_POLL_S)
-            told = _known(strike)
+            reports = _known(strike)
         escaped = {host.name: strike.kept(_Placed).escaped.get(host.name, 0) for host in strike.hosts}
         late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
-        sentences = [f"so far {_words(strike, told)}", *(words for words in late if words[0] != "0")]
-        return Evidence("; ".join(sentences), _figures(strike, told))
+        sentences = [f"so far {_words(strike, reports)}", *(words for words in late if words[0] != "0")]
+        return Evidence("; ".join(sentences), _figures(strike, reports))
 
     def names(self, system: Any, options: Any) -> Mapping[str, Sequence[str]]:
         """See `chaoskit.contract.faults.exploring.Exploring`."""
@@ -237,14 +237,14 @@ class WireFault(Nemesis):
         release(strike)
 
     def verify_healed(self, strike: Strike) -> Evidence:
-        told = _counts(strike)
+        reports = _counts(strike)
         for host in strike.hosts:
-            if told[host.name].holds:
+            if reports[host.name].holds:
                 raise NemesisError(f"the rule is still in effect on {host.name}")
-            _doubt(strike, host, told[host.name])
+            _doubt(strike, host, reports[host.name])
         check_held(strike)
-        sentence = f"{_words(strike, told)}; the rule has ended, and nothing is held back any more"
-        return Evidence(sentence, _figures(strike, told))
+        sentence = f"{_words(strike, reports)}; the rule has ended, and nothing is held back any more"
+        return Evidence(sentence, _figures(strike, reports))
 
 
 def _wire(system: System, options: Any) -> Wire:
@@ -283,15 +283,15 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
 
 def _meant(wire: Wire, parameters: WireParameters) -> str:
     """Return what may have been meant by a name that one direction does not have."""
-    here, there = wire.messages, wire.answers
-    if parameters.of == rules.RESPONSE and there:
-        here, there = there, here
-    if parameters.message in there:
+    here, other = wire.messages, wire.answers
+    if parameters.of == rules.RESPONSE and other:
+        here, other = other, here
+    if parameters.message in other:
         return f"the other direction has it: write of: {'request' if parameters.of == rules.RESPONSE else 'response'}"
     return nearest(parameters.message, here)
 
 
-class _Told(NamedTuple):
+class _Report(NamedTuple):
     """What a tap tells.
 
     Attributes:
@@ -314,45 +314,45 @@ class _Told(NamedTuple):
     unread: int = 0
 
 
-def _counts(strike: Strike) -> dict[str, _Told]:
+def _counts(strike: Strike) -> dict[str, _Report]:
     """Return by host what its tap tells."""
 
-    def ask(host: ServiceHost) -> _Told:
+    def ask(host: ServiceHost) -> _Report:
         state = None if strike.is_dark(host) else placing.call(host, {"report": strike.name})
-        if state is None or (told := state["rule"]) is None:
-            return _Told()
-        return _Told(
+        if state is None or (rule := state["rule"]) is None:
+            return _Report()
+        return _Report(
             True,
             strike.name in state["rules"],
-            told["matched"],
-            told["done"],
-            told["hits"],
-            told["tally"],
+            rule["matched"],
+            rule["done"],
+            rule["hits"],
+            rule["tally"],
             state["unread"],
         )
 
     return dict(zip((host.name for host in strike.hosts), on_each(strike.hosts, ask), strict=True))
 
 
-def _known(strike: Strike) -> dict[str, _Told]:
+def _known(strike: Strike) -> dict[str, _Report]:
     """Return the same.
 
     Raises:
         NemesisError: a tap has ended.
     """
-    told = _counts(strike)
+    reports = _counts(strike)
     for host in strike.hosts:
-        if not told[host.name].known and not strike.is_dark(host):
+        if not reports[host.name].known and not strike.is_dark(host):
             raise NemesisError(placing.ended(host))
-    return told
+    return reports
 
 
-def _doubt(strike: Strike, host: ServiceHost, told: _Told) -> None:
+def _doubt(strike: Strike, host: ServiceHost, report: _Report) -> None:
     """Tell the run what passed the tap untouched."""
-    if not told.known and strike.kept(_Placed).boots.get(host.name) == _boots(host):
+    if not report.known and strike.kept(_Placed).boots.get(host.name) == _boots(host):
         strike.doubt(Doubt(time.monotonic_ns(), placing.ended(host), "messages passed untouched"))
-    if told.unread:
-        words = f"{told.unread} connections with {host.name} were not in the protocol that its tap reads"
+    if report.unread:
+        words = f"{report.unread} connections with {host.name} were not in the protocol that its tap reads"
         strike.doubt(Doubt(time.monotonic_ns(), words, "their messages passed untouched"))
 
 
@@ -361,23 +361,23 @@ def _boots(host: ServiceHost) -> int:
     return 0 if switch is None else switch.boots
 
 
-def _figures(strike: Strike, told: Mapping[str, _Told]) -> dict[str, dict[str, Any]]:
+def _figures(strike: Strike, reports: Mapping[str, _Report]) -> dict[str, dict[str, Any]]:
     if strike.parameters.action == rules.COUNT:
-        return {name: dict(aims.figures_of(each.tally)) for name, each in told.items()}
-    return {name: {"matched": each.matched, "done": each.done} for name, each in told.items()}
+        return {name: dict(aims.figures_of(report.tally)) for name, report in reports.items()}
+    return {name: {"matched": report.matched, "done": report.done} for name, report in reports.items()}
 
 
-def _words(strike: Strike, told: dict[str, _Told]) -> str:
+def _words(strike: Strike, reports: dict[str, _Report]) -> str:
     """Return on how many messages the fault acted."""
     asked: WireParameters = strike.parameters
     if asked.action == rules.COUNT:
-        return aims.counted({name: each.tally for name, each in told.items()})
+        return aims.counted({name: report.tally for name, report in reports.items()})
     what = f"{asked.message} {asked.of}s"
     parts = []
-    for name, each in told.items():
-        hits = [_hit(strike, *hit) for hit in each.hits[:_TOLD]] + ["..."] * (each.done > _TOLD)
+    for name, report in reports.items():
+        hits = [_hit(strike, *hit) for hit in report.hits[:_HITS_MAX]] + ["..."] * (report.done > _HITS_MAX)
         shown = f" (correlation ids {', '.join(hits)})" if hits else ""
-        parts.append(f"{name}: {each.done} of {each.matched} {what} {_DONE[asked.action]}{shown}")
+        parts.append(f"{name}: {report.done} of {report.matched} {what} {_DONE[asked.action]}{shown}")
     return "; ".join(parts)
 
 

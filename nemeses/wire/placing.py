@@ -119,8 +119,8 @@ def call(host: ServiceHost, request: Mapping[str, Any]) -> dict[str, Any] | None
         return None
     if done.status != 0 or not done.out:
         raise HostError(f"the tap on {host.name} did not answer: {done.err.strip()}")
-    told: dict[str, Any] = json.loads(done.out)
-    return told
+    answer: dict[str, Any] = json.loads(done.out)
+    return answer
 
 
 def ended(host: ServiceHost) -> str:
@@ -157,7 +157,7 @@ def _packages(module: str) -> set[str]:
 
 
 def _source(module: str) -> bytes:
-    found = importlib.util.find_spec(module)
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).read_bytes()
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_bytes()

@@ -32,7 +32,7 @@ REQUEST, RESPONSE = "request", "response"
 ANY = "*"
 """Stands for all messages of both directions, which can only be counted."""
 
-_TOLD_MAX = 10_000
+_HITS_MAX = 10_000
 """So many messages that something was done with are kept with their correlation ids."""
 
 
@@ -127,7 +127,7 @@ class Matching:
         """It is done now with a message what the rule says."""
         self.done += 1
         hit.at_ns = time.monotonic_ns()
-        if len(self.hits) < _TOLD_MAX:
+        if len(self.hits) < _HITS_MAX:
             self.hits.append(hit)
 
     def spare(self) -> None:
@@ -178,8 +178,8 @@ class TapRules:
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return what a rule matched and what was done, also once it has ended; None if it never was."""
-        found = self.active.get(name) or self._ended.get(name)
-        return None if found is None else found.report()
+        rule = self.active.get(name) or self._ended.get(name)
+        return None if rule is None else rule.report()
 
     def chosen(self, of: str, header: Header) -> Hit | None:
         """Return the hit of the first rule that chooses a message; every rule counts it."""

@@ -70,10 +70,10 @@ class Tap:
         self._control = socket.socket(socket.AF_UNIX)
         control.unlink(missing_ok=True)
         self._control.bind(str(control))
-        for each in (self._listener, self._control):
-            each.listen(_BACKLOG)
-            each.setblocking(False)
-            self._poll.register(each, select.EPOLLIN)
+        for listener in (self._listener, self._control):
+            listener.listen(_BACKLOG)
+            listener.setblocking(False)
+            self._poll.register(listener, select.EPOLLIN)
 
     def serve(self) -> None:
         """Serve until the process is killed."""
@@ -220,5 +220,5 @@ def main(argument: str) -> None:
 
 def _made(decoder: str) -> Callable[[], Decoder]:
     module, _, name = decoder.partition(":")
-    found: Callable[[], Decoder] = getattr(importlib.import_module(module), name)
-    return found
+    factory: Callable[[], Decoder] = getattr(importlib.import_module(module), name)
+    return factory

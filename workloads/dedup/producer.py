@@ -23,7 +23,7 @@ def connect(job: Job[DedupOptions], completed: Completed) -> Producer:
     settings, name = settings_of(job.task, job.options.producer), job.recorder.in_system(f"chaoskit-{job.task.index}")
     return Resuming(
         job,
-        lambda told: clients.sequenced_producer(settings, name, told),
+        lambda callback: clients.sequenced_producer(settings, name, callback),
         completed,
         every_ns=options.restart_every,
         resend=options.resend,

@@ -61,7 +61,7 @@ class Resuming:
         self._completed = completed
         self._resend = resend
         self._restarts = Restarts(every_ns)
-        self._producer = connect(self._told)
+        self._producer = connect(self._complete)
         self._unconfirmed: dict[int, _Message] = {}
         self._unknown: dict[int, str | None] = {}
         self._next: dict[Place, int] = {}
@@ -113,7 +113,7 @@ class Resuming:
             return True
         return False
 
-    def _told(
+    def _complete(
         self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
         if token not in self._unconfirmed:
@@ -127,7 +127,7 @@ class Resuming:
     def _follow(self) -> None:
         """Abandon the client and create a new one."""
         self._producer.abandon()
-        self._producer = self._connect(self._told)
+        self._producer = self._connect(self._complete)
 
     def _resume(self) -> None:
         """Continue with a new client: determine what the system has, and resend the rest in order."""
@@ -136,7 +136,8 @@ class Resuming:
         self._follow()
         open_sends = sorted(self._unconfirmed.items(), key=lambda item: item[1].sequence)
         try:
-            last = {place: self._producer.last_sequence(*place) for place in {each.place for _, each in open_sends}}
+            places = {message.place for _, message in open_sends}
+            last = {place: self._producer.last_sequence(*place) for place in places}
         except Unreachable as unreachable:
             recorder.complete(op, FAIL, str(unreachable))
             time.sleep(_AGAIN_S)

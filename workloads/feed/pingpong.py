@@ -93,7 +93,7 @@ class _Pinger:
         options, recorder, clients = job.options, job.recorder, job.clients.power(FeedClients)
         self._completed = completed
         self._ping: _Ping | None = None
-        name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
+        name, ping, pong = (recorder.in_system(plain) for plain in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
         hearing = settings_of(job.task, options.consumer)
         self._subscriber = clients.feed_subscriber(hearing, f"{name}-answers", [pong])
         sending, own = settings_of(job.task, options.producer), recorder.in_system(job.task.client)
@@ -146,7 +146,7 @@ def _answer(job: Job[FeedOptions]) -> None:
     """Answer until stopped; the final read's messages, too."""
     options, recorder, clients = job.options, job.recorder, job.clients.power(FeedClients)
     settings = settings_of(job.task, options.consumer)
-    name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
+    name, ping, pong = (recorder.in_system(plain) for plain in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
     sending = settings_of(job.task, options.producer)
     publisher = clients.feed_publisher(sending, f"{name}-answers", [pong], lambda *_: None)
 

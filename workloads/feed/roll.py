@@ -79,10 +79,10 @@ class Roll:
 
     def __init__(self, job: Job[FeedOptions]) -> None:
         options, recorder = job.options, job.recorder
-        there = [index for index in range(options.consumers) if not options.leaves(index)]
-        self.missing = {(index, topic) for index in there for topic in options.topic_names()}
+        staying = [index for index in range(options.consumers) if not options.leaves(index)]
+        self.missing = {(index, topic) for index in staying for topic in options.topic_names()}
         settings = settings_of(job.task, options.consumer)
-        topics, name = [recorder.in_system(roll_topic(index)) for index in there], recorder.in_system(_ROLL)
+        topics, name = [recorder.in_system(roll_topic(index)) for index in staying], recorder.in_system(_ROLL)
         clients = job.clients.power(FeedClients)
         self._subscriber = clients.feed_subscriber(settings, name, topics) if topics else None
 

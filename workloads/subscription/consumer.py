@@ -63,7 +63,7 @@ class _Member:
             (nacked if self._choices.refuses(value) else left if self._choices.leaves(value) else acked).append(
                 delivery
             )
-        self._left |= {(each.topic, each.partition, each.position): each for each in left}
+        self._left |= {(delivery.topic, delivery.partition, delivery.position): delivery for delivery in left}
         self._settle(nacked, "nack")
         self._settle(acked, "ack")
         return len(received)

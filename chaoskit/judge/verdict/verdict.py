@@ -278,7 +278,7 @@ def decide(
     if recovered is False:
         wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
-        where = ", ".join(behind[:_BEHIND_SHOWN]) + (", ..." if len(behind) > _BEHIND_SHOWN else "")
+        where = ", ".join(behind[:_BEHIND_SHOWN]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
     wrong += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.missed]
     if wrong:
@@ -288,11 +288,7 @@ def decide(
         doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
-    doubtful = [(name, anomaly) for name, anomaly in anomalies.items() if anomaly.doubt and anomaly.count]
-    doubts += [f"{anomaly.count:,} {name}: {anomaly.doubt}" for name, anomaly in doubtful]
-    doubts += [
-        f"{name} was expected, but {anomaly.unrecorded}" for name, anomaly in anomalies.items() if anomaly.unrecorded
-    ]
+    doubts += _open(anomalies)
     doubts += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.unknown]
     if acked == 0:
         reason = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
@@ -301,6 +297,16 @@ def decide(
     if doubts:
         return UNKNOWN, (*absent, *doubts)
     return (INVALID, tuple(absent)) if absent else (VALID, ())
+
+
+def _open(anomalies: Mapping[str, Found]) -> Iterator[str]:
+    """Yield what could not be decided of anomalies that were found, and which expected ones were not looked for."""
+    for name, anomaly in anomalies.items():
+        if anomaly.doubt and anomaly.count:
+            yield f"{anomaly.count:,} {name}: {anomaly.doubt}"
+    for name, anomaly in anomalies.items():
+        if anomaly.unrecorded:
+            yield f"{name} was expected, but {anomaly.unrecorded}"
 
 
 def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Stays:
         """
         peers, now_ns = self._peers[topic], time.monotonic_ns()
         seen = peers.look(matched)
-        for who in (each.partition("/")[0] for each in seen.gone):
+        for who in (peer.partition("/")[0] for peer in seen.gone):
             self._changes.append(SubscriptionChange("parted", topic, peers.given_up_ns(now_ns), now_ns, who))
         if (since_ns := seen.back_since_ns) is not None:
             again_ns = now_ns + round(QUIET_S * SECOND)
@@ -58,6 +58,6 @@ class Stays:
     def take(self) -> list[SubscriptionChange]:
         """Return which changes are over, each once; see `chaoskit.contract.clients.feed.FeedSubscriber.changes`."""
         now_ns = time.monotonic_ns()
-        told = [change for change in self._changes if change.until_ns <= now_ns]
+        over = [change for change in self._changes if change.until_ns <= now_ns]
         self._changes = [change for change in self._changes if change.until_ns > now_ns]
-        return told
+        return over

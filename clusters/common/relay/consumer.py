@@ -43,8 +43,8 @@ class JavaConsumer:
         return [] if self._commits_itself else [(*where, position) for where, position in self._reached.items()]
 
     def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
-        told = [frames.text(topic) + struct.pack(">iq", number, position) for topic, number, position in reached]
-        error = self._ask(b"c" + len(reached).to_bytes(4, "big") + b"".join(told)).text()
+        entries = [frames.text(topic) + struct.pack(">iq", number, position) for topic, number, position in reached]
+        error = self._ask(b"c" + len(reached).to_bytes(4, "big") + b"".join(entries)).text()
         return (INFO, error) if error else (OK, None)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:

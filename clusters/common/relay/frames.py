@@ -29,8 +29,8 @@ def places(partitions: Sequence[Place]) -> bytes:
 
 def settings(given: Mapping[str, Any]) -> bytes:
     """Return names and values of settings."""
-    told = b"".join(text(name) + text(properties.text(value)) for name, value in given.items())
-    return struct.pack(">i", len(given)) + told
+    content = b"".join(text(name) + text(properties.text(value)) for name, value in given.items())
+    return struct.pack(">i", len(given)) + content
 
 
 class RelayAnswer:
@@ -58,7 +58,7 @@ class RelayAnswer:
 
     def records(self, topic: str, partition: int) -> list[Delivery]:
         """Return the messages of a partition that follow."""
-        found = []
+        deliveries = []
         content, at, count = self._content, self._at, self.number()
         at += 4
         for _ in range(count):
@@ -69,6 +69,6 @@ class RelayAnswer:
             size = int.from_bytes(content[at : at + 4], "big")
             at += 4 + size
             times = None if redelivered < 0 else redelivered
-            found.append(Delivery(topic, partition, key, content[at - size : at], position, times))
+            deliveries.append(Delivery(topic, partition, key, content[at - size : at], position, times))
         self._at = at
-        return found
+        return deliveries

@@ -146,10 +146,10 @@ class Relay:
             said = done.stderr.decode(errors="replace")[-300:]
             raise BadInput(f"{self.system}'s Java client does not start: {said}")
         taken = [name for name in chosen.ours if name in chosen.given]
-        found = [line.partition("\t") for line in done.stdout.decode().splitlines()]
+        refused = [line.partition("\t") for line in done.stdout.decode().splitlines()]
         return [
             *(BadInput(f"{chosen.key}.{name}: chaoskit sets it itself; remove it") for name in taken),
-            *(self._refusal(chosen.key, name, cause, similar) for name, _, cause in found),
+            *(self._refusal(chosen.key, name, cause, similar) for name, _, cause in refused),
         ]
 
     def _refusal(self, key: str, name: str, cause: str, similar: Collection[str]) -> BadInput:

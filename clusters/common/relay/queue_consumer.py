@@ -53,17 +53,19 @@ class JavaQueueConsumer(ABC):
     def consume(self, queues: Sequence[str]) -> None:
         self._consumes = bool(queues)
         for queue in queues:
-            told = self.described(queue)
-            self._ask(b"q" + struct.pack(">i", len(told)) + b"".join(map(frames.text, told)))
+            description = self.described(queue)
+            self._ask(b"q" + struct.pack(">i", len(description)) + b"".join(map(frames.text, description)))
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
         answer = self._ask(b"p" + struct.pack(">ii", round(timeout_s * 1000), messages_max))
         error, arrivals = answer.text(), []
         for _ in range(answer.number()):
             queue, origin = self.queue_of(answer.text()), answer.text()
-            (told,) = answer.records(queue, 0)
-            arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, self.death(queue, origin)))
-            self._unsettled.add(told.position)
+            (delivery,) = answer.records(queue, 0)
+            arrivals.append(
+                Arrival(delivery._replace(position=NO_POSITION), delivery.position, self.death(queue, origin))
+            )
+            self._unsettled.add(delivery.position)
         return arrivals, error or None
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:

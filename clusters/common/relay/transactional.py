@@ -37,7 +37,7 @@ class JavaTransactionalProducer(JavaProducer):
         super().__init__(jvm, never_sent, self._note, tells_positions=tells_positions)
         self._of_messages = completed
         self._ending = _NONE
-        self._told: tuple[Outcome, str | None] | None = None
+        self._outcome: tuple[Outcome, str | None] | None = None
 
     def register(self, timeout_s: float) -> str | None:
         return None
@@ -52,19 +52,19 @@ class JavaTransactionalProducer(JavaProducer):
         return self._end_transaction(timeout_s, commit=False)[1]
 
     def _end_transaction(self, timeout_s: float, *, commit: bool) -> tuple[Outcome, str | None]:
-        self._told = None
+        self._outcome = None
         self._ending -= 1
         self._unsent += _ENDING.pack(b"e", self._ending, commit)
         self._pending.add(self._ending)
         deadline = time.monotonic() + timeout_s
-        while self._told is None and time.monotonic() < deadline:
+        while self._outcome is None and time.monotonic() < deadline:
             self.poll(_STEP_S)
-        return self._told or (INFO, NOT_ENDED)
+        return self._outcome or (INFO, NOT_ENDED)
 
     def _note(
         self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
     ) -> None:
         if token == self._ending:
-            self._told = outcome, None if outcome == OK else error
+            self._outcome = outcome, None if outcome == OK else error
         elif token >= 0:
             self._of_messages(token, outcome, error, position, at_ns)

@@ -56,8 +56,8 @@ class ClockHost(SshHost):
         self.run(["bash", "--norc", "-c", _SET, "set", _CLOCK, str(offset_ns), str(drift)])
 
     def shows_clock(self, service: str) -> bool:
-        found = self.run(["sh", "-c", _SHOWS, "shows", self.pid_path(service), _LIBRARY, _CLOCK], check=False)
-        return found.status == 0
+        done = self.run(["sh", "-c", _SHOWS, "shows", self.pid_path(service), _LIBRARY, _CLOCK], check=False)
+        return done.status == 0
 
     def clock_variables(self, root: str) -> dict[str, str]:
         """Return the environment of a process that sees the clock, given where it finds the host's files; empty if it

@@ -43,7 +43,7 @@ def read_operations(log: Path, end_ns: int) -> DiskOperations:
     """Return the operations until a time; see `chaoskit.contract.hosts.recorded_disk.RecordedDisks.operations`."""
     times_ns, folders, changed = array("q"), array("q"), False
     with opened(log) as recording:
-        for operation in takewhile(lambda each: each.time_ns <= end_ns, recording):
+        for operation in takewhile(lambda operation: operation.time_ns <= end_ns, recording):
             times_ns.append(operation.time_ns)
             if operation.kind is Kind.WRITE:
                 changed = changed or _FOLDER in recording.content(operation)

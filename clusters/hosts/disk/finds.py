@@ -84,34 +84,34 @@ class Finds:
             self._in_place = []
         self._journal_writes = self._journal_writes and not self._journal_ends
         self._journal_ends = False
-        for each in stable:
-            self._stable_ns[each.number] = at_ns
+        for write in stable:
+            self._stable_ns[write.number] = at_ns
         if len(self._values) >= _BATCH and not self._waiting:
             self.settled()
 
     def lost(self) -> None:
         """Note that what was not stable is gone, also for those who had read it from the disk."""
-        for each in self._waiting:
-            self._written_ns[each.number] = NEVER
+        for write in self._waiting:
+            self._written_ns[write.number] = NEVER
         self._fresh, self._in_place, self._logged, self._committed = [], [], [], []
         self._journal_writes = self._journal_ends = False
 
     def gone(self, values: Collection[int]) -> None:
         """Note that payloads of these values were overwritten at one place."""
         self.overwritten += len(values)
-        for each in self._waiting:
-            for place in range(each.first, each.end):
+        for write in self._waiting:
+            for place in range(write.first, write.end):
                 if self._values[place] in values:
                     self._values[place] = _NOBODY
 
     def settled(self) -> Ints:
         """Return the values, in order, when each was first written, and when it was first stable."""
         times_ns = np.repeat(np.array([self._written_ns, self._stable_ns], np.int64), np.array(self._counts), axis=1)
-        found = np.vstack([np.array(self._values, np.int64), times_ns])
-        rows = np.concatenate([self._settled, found[:, found[0] != _NOBODY]], axis=1)
+        fresh = np.vstack([np.array(self._values, np.int64), times_ns])
+        rows = np.concatenate([self._settled, fresh[:, fresh[0] != _NOBODY]], axis=1)
         values, written_ns, stable_ns = rows[:, np.argsort(rows[0], kind="stable")]
         first = np.flatnonzero(np.diff(values, prepend=values[:1] - 1))
-        earliest = [np.minimum.reduceat(each, first) if first.size else each for each in (written_ns, stable_ns)]
+        earliest = [np.minimum.reduceat(times, first) if first.size else times for times in (written_ns, stable_ns)]
         self._settled = np.vstack([values[first], *earliest])
         for noted in (self._values, self._counts, self._written_ns, self._stable_ns):
             del noted[:]

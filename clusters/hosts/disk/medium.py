@@ -49,12 +49,12 @@ class Medium:
         self._unflushed.append((start, self._content[start:end]))
         content = recording.content(operation)
         self._content[start:end] = content
-        found = payloads(self._content, start, end, *self._wanted)
-        if had and not found.startswith(had):
-            self.finds.gone(set(np.setdiff1d(np.frombuffer(had, np.int64), np.frombuffer(found, np.int64)).tolist()))
-        if found:
+        values = payloads(self._content, start, end, *self._wanted)
+        if had and not values.startswith(had):
+            self.finds.gone(set(np.setdiff1d(np.frombuffer(had, np.int64), np.frombuffer(values, np.int64)).tolist()))
+        if values:
             blocks = self._kept[start // BLOCK : -(-end // BLOCK)]
-            self.finds.written(found, operation.time_ns, in_place=all(blocks))
+            self.finds.written(values, operation.time_ns, in_place=all(blocks))
         self._pieces.written(start, end)
         for step in steps(content):
             if step is JournalStep.BEGIN:

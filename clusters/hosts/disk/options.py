@@ -123,12 +123,12 @@ def check_disk(options: DiskOptions, count: int) -> None:
     Raises:
         BadInput: names the remedy.
     """
-    each = options.each()
-    for name, disk in each.items():
+    disks = options.each()
+    for name, disk in disks.items():
         if disk.filesystem == "xfs" and disk.size < _XFS_SIZE_MIN:
             key = "size" if name == DATA else f"disks.{name}"
             raise BadInput(f"cluster.disk.{key}: XFS needs at least 300MiB")
-    programmable = any(disk.kind == "programmable" for disk in each.values())
+    programmable = any(disk.kind == "programmable" for disk in disks.values())
     if programmable and (find_spec("pyfuse3") is None or not Path("/dev/fuse").exists()):
         raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {fuse_remedy()}; modprobe fuse")
     for name, image in options.images.items():

@@ -58,8 +58,8 @@ class SoftwareDisk(PlainDisk):
         cut = self.last_cut()
         if cut.get("cut") != self._cuts:
             raise HostError(f"the disk at {self.path} recorded {cut.get('cut', 0)} power cuts, not {self._cuts}")
-        found = f"cut with {cut['sectors']} unflushed sectors in {cut['writes']} writes: {cut['kept']} kept"
-        evidence = f"{found} ({cut['mode']}, {cut['torn']} writes torn, seed {cut['seed']})"
+        damage = f"cut with {cut['sectors']} unflushed sectors in {cut['writes']} writes: {cut['kept']} kept"
+        evidence = f"{damage} ({cut['mode']}, {cut['torn']} writes torn, seed {cut['seed']})"
         if not self._configured.flush_lies:
             evidence += f"; {canary.read_synced_canary(self.mounted)}"
         self.arm_canary()

@@ -63,9 +63,9 @@ class RemoteDriver:
         seen = logged_in(self.machine, key, [python, "-c", _VERSION])
         if isinstance(seen, Obstacle):
             return seen
-        found, wanted = seen.out.strip(), version(_PACKAGE)
-        if seen.status != 0 or found != wanted:
-            has = f"has chaoskit {found}" if seen.status == 0 else f"has no chaoskit ({_last(seen.err)})"
+        installed, wanted = seen.out.strip(), version(_PACKAGE)
+        if seen.status != 0 or installed != wanted:
+            has = f"has chaoskit {installed}" if seen.status == 0 else f"has no chaoskit ({_last(seen.err)})"
             remedy = f"install chaoskit {wanted} there, or set python to the one that has it"
             return Obstacle(f"{key}.python", f"{python} {has}", remedy)
         if missing := bash(self.machine, _READABLE, *files).out.split("\n")[:-1]:
@@ -124,7 +124,7 @@ def check_drivers(inventory: Inventory, names: Sequence[str], files: Collection[
     """See `chaoskit.contract.clients.driver.Driving`."""
     problems = Problems()
     known = [problems.tried(RemoteDriver, name, inventory.drivers[name]) for name in names]
-    drivers = [each for each in known if each is not None]
+    drivers = [driver for driver in known if driver is not None]
     for obstacle in filter(None, on_each(drivers, lambda driver: driver.obstacle(files))):
         problems.add(BadInput(f"{obstacle.key}: {obstacle.what}; {obstacle.remedy}"))
     disconnect([driver.machine for driver in drivers])
@@ -133,20 +133,20 @@ def check_drivers(inventory: Inventory, names: Sequence[str], files: Collection[
 
 def survey_drivers(inventory: Inventory) -> list[Capability]:
     """Return whether each driver can run clients."""
-    found = []
+    capabilities = []
     for name, spec in inventory.drivers.items():
         try:
             driver = RemoteDriver(name, spec)
         except BadInput as error:
-            found.append(Capability(f"{name}: address", False, str(error), "write its address"))
+            capabilities.append(Capability(f"{name}: address", False, str(error), "write its address"))
             continue
         obstacle = driver.obstacle([])
-        told = Capability(f"{name}: driver", True, driver.machine.access())
+        capability = Capability(f"{name}: driver", True, driver.machine.access())
         if obstacle is not None:
-            told = Capability(f"{name}: driver", False, obstacle.what, obstacle.remedy)
-        found.append(told)
+            capability = Capability(f"{name}: driver", False, obstacle.what, obstacle.remedy)
+        capabilities.append(capability)
         driver.machine.disconnect()
-    return found
+    return capabilities
 
 
 def opened(
@@ -176,5 +176,5 @@ def undo_driver(entry: Mapping[str, Any]) -> list[str]:
     return [f"{driver.folder} of driver {driver.name}" + (f", copied to {wal}" if wal.is_dir() else "")]
 
 
-def _last(told: str) -> str:
-    return (told.strip().splitlines() or ["no output"])[-1]
+def _last(output: str) -> str:
+    return (output.strip().splitlines() or ["no output"])[-1]

@@ -58,9 +58,9 @@ class RemoteMachine(SshHost):
         connection = Connection(
             spec.ssh or spec.address or self.name, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys, **given
         )
-        for each in (connection, *([through] if through is not None else [])):
-            each.client.load_system_host_keys()
+        for hop in (connection, *([through] if through is not None else [])):
+            hop.client.load_system_host_keys()
             if spec.known_hosts:
-                each.client.load_host_keys(str(Path(spec.known_hosts).expanduser()))
-            each.client.set_missing_host_key_policy(paramiko.RejectPolicy())
+                hop.client.load_host_keys(str(Path(spec.known_hosts).expanduser()))
+            hop.client.set_missing_host_key_policy(paramiko.RejectPolicy())
         return connection

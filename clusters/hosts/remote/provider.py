@@ -83,13 +83,13 @@ class SshProvider:
         """See `chaoskit.contract.hosts.host.Equipped`."""
         if not tools:
             return
-        wanted = {tool for each in tools.values() for tool in each}
+        wanted = {tool for programs in tools.values() for tool in programs}
         with reached(options) as hosts:
-            found = on_each(hosts, lambda host: lacking(host, {*wanted, *host.tools, *TOOLS}))
+            of_hosts = on_each(hosts, lambda host: lacking(host, {*wanted, *host.tools, *TOOLS}))
         problems = Problems()
-        for host, missing in zip(hosts, found, strict=True):
+        for host, missing in zip(hosts, of_hosts, strict=True):
             for tool in missing:
-                users = sorted(kind for kind, each in tools.items() if tool in each) or ["faults"]
+                users = sorted(kind for kind, programs in tools.items() if tool in programs) or ["faults"]
                 problems.add(BadInput(f"{KEY}.{host.name}: has no {tool}, which {', '.join(users)} needs; install it"))
         problems.raise_any()
 
@@ -128,7 +128,7 @@ class SshProvider:
             mark = entry.get("mark")
             left = [host for host in hosts if mark is None or _user(host) == mark]
             undone = on_each(left, _released)
-        return [f"{what} of host {host.name}" for host, each in zip(left, undone, strict=True) for what in each]
+        return [f"{what} of host {host.name}" for host, words in zip(left, undone, strict=True) for what in words]
 
     def diagnose(self) -> list[Capability]:
         return []

@@ -87,10 +87,10 @@ def address_of(name: str, given: str, key: str = KEY) -> str:
         BadInput: it has none.
     """
     try:
-        found = socket.getaddrinfo(given, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(given, None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise BadInput(f"{key}.{name}.address: {given!r} has no IP address ({error.strerror}); write one") from error
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
 def obstacle_to(host: RemoteHost) -> Obstacle | None:
@@ -121,9 +121,9 @@ def logged_in(machine: RemoteMachine, key: str, argv: Sequence[str]) -> CommandR
     try:
         return machine.run(argv, check=False)
     except HostError as error:
-        told = str(error)
-        why = ((what, remedy) for sign, what, remedy in _REFUSED if sign in told)
-        return Obstacle(key, *next(why, (told, "check its address, port and network")))
+        message = str(error)
+        why = ((what, remedy) for sign, what, remedy in _REFUSED if sign in message)
+        return Obstacle(key, *next(why, (message, "check its address, port and network")))
 
 
 def lacking(host: RemoteHost, tools: Collection[str]) -> list[str]:

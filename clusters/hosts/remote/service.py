@@ -36,7 +36,7 @@ class RemoteService(BaseModel):
     log: str | None = None
 
     @model_validator(mode="after")
-    def _found_one_way(self) -> Self:
+    def _check_one_way(self) -> Self:
         given = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if len(given) != 1:
             raise ValueError(f"say how it is found by exactly one of: {', '.join(_KINDS)}")
@@ -93,8 +93,8 @@ class RemoteService(BaseModel):
             return f"{_TREE}ids=$({self.ids})\n{unwatched}\n{kill}"
         if self.supervisor:
             # A service that is being stopped is not started again; a paused one does not notice that it is asked to.
-            told = f"until supervisorctl status {shlex.quote(self.supervisor)} | grep -q STOP; do sleep 0.05; done"
-            return f"{_TREE}ids=$({self.ids})\nkill -s STOP $(tree $ids)\n{self._stopping}\n{told}\n{kill}"
+            stopped = f"until supervisorctl status {shlex.quote(self.supervisor)} | grep -q STOP; do sleep 0.05; done"
+            return f"{_TREE}ids=$({self.ids})\nkill -s STOP $(tree $ids)\n{self._stopping}\n{stopped}\n{kill}"
         return f"{_TREE}ids=$({self.ids})\n{kill}"
 
     def signal_script(self, signal: str) -> str:

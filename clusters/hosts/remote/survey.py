@@ -29,17 +29,17 @@ def survey(inventory: Inventory, tools: Mapping[str, Collection[str]]) -> list[C
         inventory: the inventory.
         tools: the programs that each kind of fault needs.
     """
-    found: list[Capability] = []
+    capabilities: list[Capability] = []
     hosts = []
     for name, spec in inventory.hosts.items():
         try:
             hosts.append(RemoteHost(name, address_of(name, spec.address or name), spec))
         except BadInput as error:
-            found.append(Capability(f"{name}: address", False, str(error), "write its address"))
-    for each in on_each(hosts, partial(_survey, tools=tools)):
-        found += each
+            capabilities.append(Capability(f"{name}: address", False, str(error), "write its address"))
+    for of_host in on_each(hosts, partial(_survey, tools=tools)):
+        capabilities += of_host
     disconnect(hosts)
-    return found + survey_drivers(inventory)
+    return capabilities + survey_drivers(inventory)
 
 
 def _survey(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:
@@ -62,15 +62,15 @@ def _service(host: RemoteHost, name: str) -> Capability:
 
 def _faults(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:
     """Return the faults that its tools allow, and each tool that is missing."""
-    missing = set(lacking(host, {*TOOLS, *host.tools, *(tool for each in tools.values() for tool in each)}))
+    missing = set(lacking(host, {*TOOLS, *host.tools, *(tool for programs in tools.values() for tool in programs)}))
     for_all = missing & {*TOOLS, *host.tools}
-    possible = [] if for_all else sorted(kind for kind, each in tools.items() if not missing & set(each))
-    told = [Capability(f"{host.name}: faults", bool(possible), ", ".join(possible) or "none", "see below")]
+    possible = [] if for_all else sorted(kind for kind, programs in tools.items() if not missing & set(programs))
+    capabilities = [Capability(f"{host.name}: faults", bool(possible), ", ".join(possible) or "none", "see below")]
     for tool in sorted(missing):
-        users = ["all"] if tool in for_all else sorted(kind for kind, each in tools.items() if tool in each)
+        users = ["all"] if tool in for_all else sorted(kind for kind, programs in tools.items() if tool in programs)
         needed = f"{', '.join(users)} cannot be injected"
-        told.append(Capability(f"{host.name}: {tool}", False, needed, "install it", required=tool in for_all))
-    return told
+        capabilities.append(Capability(f"{host.name}: {tool}", False, needed, "install it", required=tool in for_all))
+    return capabilities
 
 
 def _data(host: RemoteHost) -> Capability:
@@ -81,7 +81,7 @@ def _data(host: RemoteHost) -> Capability:
 
 def _clock(host: RemoteHost) -> Capability:
     """Return how far its clock is ahead of this machine's."""
-    found = compared(lambda: int(run_script(host, "date +%s%N")), time.time_ns, _CLOCK_TRIES)
-    off = abs(found.ahead_ns) - found.error_ns > _CLOCK_OFF_S * 1e9
-    detail = f"{found.ahead_ns / 1e6:+.1f} ms from this machine's, ± {found.error_ns / 1e6:.1f} ms"
+    offset = compared(lambda: int(run_script(host, "date +%s%N")), time.time_ns, _CLOCK_TRIES)
+    off = abs(offset.ahead_ns) - offset.error_ns > _CLOCK_OFF_S * 1e9
+    detail = f"{offset.ahead_ns / 1e6:+.1f} ms from this machine's, ± {offset.error_ns / 1e6:.1f} ms"
     return Capability(f"{host.name}: clock", not off, detail, "synchronise it, for example by chrony", required=False)

@@ -61,15 +61,15 @@ def _properties(content: Mapping[str, Any], key: str) -> dict[str, str]:
     text = content.get(key)
     if text is None:
         raise BadInput(f"{key}: is missing; write it, with at least one property")
-    found = {}
+    properties = {}
     for line in str(text).splitlines():
         name, separator, value = line.strip().partition("=")
         if not name or name.startswith(("#", "!")):
             continue
         if not separator:
             raise BadInput(f"{key}: {line.strip()!r} is no property; write name=value")
-        found[name.strip()] = value.strip()
-    return found
+        properties[name.strip()] = value.strip()
+    return properties
 
 
 def _taken(settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object], ignored: list[str]) -> None:

@@ -76,7 +76,7 @@ class KafkaConsumer:
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
 
     def _tell(self, membership: Membership) -> None:
-        owned = [(each.topic, each.partition) for each in self._consumer.assignment()]
+        owned = [(partition.topic, partition.partition) for partition in self._consumer.assignment()]
         membership.assigned(self._group, generation(self._consumer.consumer_group_metadata()), owned)
 
     def reached(self) -> Reached:
@@ -85,7 +85,9 @@ class KafkaConsumer:
 
     def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         try:
-            answers = self._consumer.commit(offsets=[TopicPartition(*each) for each in reached], asynchronous=False)
+            answers = self._consumer.commit(
+                offsets=[TopicPartition(*position) for position in reached], asynchronous=False
+            )
         except KafkaException as error:
             return INFO, error.args[0].name()
         refused = [answer.error for answer in answers if answer.error is not None]
@@ -118,20 +120,20 @@ class KafkaConsumer:
         self._reached.pop((topic, partition), None)
         # librdkafka rejects seek() on a partition that stopped at an error; assigning it again restarts it.
         assigned = self._consumer.position(self._consumer.assignment())
-        for each in assigned:
-            if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
-                each.offset = OFFSET_BEGINNING
+        for position in assigned:
+            if (position.topic, position.partition) == (topic, partition) or position.offset < 0:
+                position.offset = OFFSET_BEGINNING
         self._consumer.assign(assigned)
 
     def seek_to_time(self, place: Place, at_ms: int) -> str | None:
         """See `chaoskit.contract.clients.client.SeekingConsumer`."""
         try:
-            (found,) = self._consumer.offsets_for_times([TopicPartition(*place, at_ms)], timeout=_COMMITTED_S)
+            (position,) = self._consumer.offsets_for_times([TopicPartition(*place, at_ms)], timeout=_COMMITTED_S)
         except KafkaException as error:
             return str(error.args[0].name())
-        if found.error is not None:
-            return str(found.error.name())
-        return None if found.offset < 0 else self.seek_to(place, found.offset)
+        if position.error is not None:
+            return str(position.error.name())
+        return None if position.offset < 0 else self.seek_to(place, position.offset)
 
     def seek_to(self, place: Place, position: int) -> str | None:
         """See `chaoskit.contract.clients.client.SeekingConsumer`."""

@@ -48,7 +48,7 @@ class KafkaProducer:
         self._producer = Producer(self._settings)
         self._completed = completed
         # With acks=0 there are no offsets, and librdkafka counts up from -1001: past 0 in a large batch.
-        self._told_offsets = str(settings.get("acks")) != "0"
+        self._knows_offsets = str(settings.get("acks")) != "0"
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         try:
@@ -62,7 +62,7 @@ class KafkaProducer:
     @property
     def tells_positions(self) -> bool:
         """See `chaoskit.contract.clients.client.Bursting`."""
-        return self._told_offsets
+        return self._knows_offsets
 
     def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
         """See `chaoskit.contract.clients.client.Bursting`."""
@@ -117,7 +117,7 @@ class KafkaProducer:
     def delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
         """See `chaoskit.contract.clients.client.Bursting`."""
         if error is None:
-            offset = message.offset() if self._told_offsets else None
+            offset = message.offset() if self._knows_offsets else None
             if offset is not None and offset < 0:  # a duplicate that the broker dropped
                 self._completed(token, OK, DUPLICATE, None)
             else:

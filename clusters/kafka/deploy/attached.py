@@ -55,24 +55,24 @@ _FEATURES = (ELIGIBLE_LEADERS, TRANSACTION_VERSION)
 _FILE = ".location"
 _ANSWER_S = 10
 _EPOCH_UNKNOWN = -1
-_TOLD_S, _TOLD_MAX = 0.5, 3
+_PROBLEMS_S, _PROBLEMS_MAX = 0.5, 3
 _IN_SYNC_S = 20
 
 
-def connect(settings: Mapping[str, Any], told: list[str] | None = None) -> AdminClient:
+def connect(settings: Mapping[str, Any], problems: list[str] | None = None) -> AdminClient:
     """Return an admin client.
 
     Args:
         settings: as in `cluster.attach`.
-        told: gets what goes wrong with connections, whenever the client is polled.
+        problems: gets what goes wrong with connections, whenever the client is polled.
 
     Raises:
         BadInput: librdkafka rejects the settings, or a secret is not there.
     """
     try:
         known: dict[str, Any] = {**CONNECTION_DEFAULTS, **resolved(settings, _KEY)}
-        if told is not None:
-            known["error_cb"] = lambda error: told.append(error.str())
+        if problems is not None:
+            known["error_cb"] = lambda error: problems.append(error.str())
         return AdminClient(known, logger=None)
     except (KafkaException, TypeError, ValueError) as error:
         why = error.args[0].str() if isinstance(error, KafkaException) else str(error)
@@ -102,13 +102,13 @@ def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) ->
     if len(nodes) != brokers:
         raise BadInput(f"cluster.hosts: the cluster has {len(nodes)} brokers; write hosts: {len(nodes)}")
     try:
-        told = Reporter({node.name: node.id for node in nodes}, admin, lambda: ()).settings_in_effect()
+        reports = Reporter({node.name: node.id for node in nodes}, admin, lambda: ()).settings_in_effect()
     except ServiceError as error:
         raise BadInput(f"{_KEY}: the settings of the brokers cannot be read: {error}") from error
-    effective = [{name: value for name, value in each.items() if value is not None} for each in told.values()]
+    effective = [{name: value for name, value in report.items() if value is not None} for report in reports.values()]
     config = dict(options.config)
     for name in {*config, *_OBSERVED}:
-        values = sorted({str(each[name]) for each in effective if name in each})
+        values = sorted({str(report[name]) for report in effective if name in report})
         if len(values) > 1:
             raise BadInput(f"cluster.config.{name}: brokers have different values: {', '.join(values)}")
         declared = config.get(name)
@@ -131,16 +131,16 @@ def _features(nodes: Sequence[Node], options: KafkaOptions) -> dict[str, int]:
     """
     if artifacts.parse_version(options.version) < FEATURES_SINCE:
         return options.features
-    told, levels = _told_levels(nodes), dict(options.features)
+    finalized, levels = _finalized_levels(nodes), dict(options.features)
     for name in _FEATURES:
-        declared, level = options.features.get(name), None if told is None else told.get(name, 0)
+        declared, level = options.features.get(name), None if finalized is None else finalized.get(name, 0)
         if declared is not None and level is not None and level != declared:
             raise BadInput(f"cluster.features.{name}: the cluster has level {level}, not {declared}; write that")
         levels[name] = level if level is not None else declared or 0
     return levels
 
 
-def _told_levels(nodes: Sequence[Node]) -> dict[str, int] | None:
+def _finalized_levels(nodes: Sequence[Node]) -> dict[str, int] | None:
     """Return the levels of features as the first broker that answers tells them; None if none does."""
     for node in nodes:
         address, _, port = node.address.rpartition(":")
@@ -165,8 +165,8 @@ def _nodes(admin: AdminClient, settings: Mapping[str, Any], problems: Sequence[s
     try:
         brokers = admin.list_topics(timeout=_ANSWER_S).brokers
     except KafkaException as error:
-        admin.poll(_TOLD_S)
-        why = "; ".join(list(dict.fromkeys(problems))[:_TOLD_MAX]) or error.args[0].str()
+        admin.poll(_PROBLEMS_S)
+        why = "; ".join(list(dict.fromkeys(problems))[:_PROBLEMS_MAX]) or error.args[0].str()
         raise BadInput(f"{_KEY}: no broker answers at {settings[BOOTSTRAP]}: {why}") from error
     known = sorted(brokers.values(), key=lambda broker: int(broker.id))
     return [Node(f"n{n}", f"{broker.host}:{broker.port}", str(broker.id)) for n, broker in enumerate(known, 1)]
@@ -217,10 +217,10 @@ class AttachedKafka(KafkaService):
         _delete_groups(self._admin, self._namespace)
 
     def _states(self) -> dict[Place, PartitionState]:
-        told = self._witnesses.states(self._topics.names)
+        states = self._witnesses.states(self._topics.names)
         return {
             place: PartitionState(_EPOCH_UNKNOWN, state.leader, tuple(state.replicas), tuple(state.isrs))
-            for place, state in told.items()
+            for place, state in states.items()
         }
 
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
@@ -243,7 +243,7 @@ def _delete_groups(admin: AdminClient, namespace: str) -> None:
     """
     try:
         listed = admin.list_consumer_groups(request_timeout=_ANSWER_S).result()
-        own = [each.group_id for each in listed.valid if namespace and each.group_id.startswith(namespace)]
+        own = [group.group_id for group in listed.valid if namespace and group.group_id.startswith(namespace)]
         for done in admin.delete_consumer_groups(own, request_timeout=_ANSWER_S).values() if own else ():
             done.result()
     except KafkaException as error:

@@ -37,12 +37,12 @@ class Reporter:
         self._topics = topics
 
     def settings_in_effect(self) -> Mapping[str, Mapping[str, str | None]]:
-        told: dict[str, Mapping[str, str | None]] = {}
-        if failed := wait_while(lambda: self._ask(told), _TIMEOUT_S):
+        settings: dict[str, Mapping[str, str | None]] = {}
+        if failed := wait_while(lambda: self._ask(settings), _TIMEOUT_S):
             raise ServiceError(f"settings in effect: {failed}")
-        return {**told, **self._beside()}
+        return {**settings, **self._beside()}
 
-    def _ask(self, told: dict[str, Mapping[str, str | None]]) -> str:
+    def _ask(self, settings: dict[str, Mapping[str, str | None]]) -> str:
         """Add what brokers tell; return why one did not, which a closed connection is reason enough for."""
         asked = {
             f"broker {name}": ConfigResource(ConfigResource.Type.BROKER, node) for name, node in self._brokers.items()
@@ -50,9 +50,12 @@ class Reporter:
         asked |= {f"topic {topic}": ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in self._topics()}
         try:
             # A request may name one broker only.
-            futures = [self._admin.describe_configs([each], request_timeout=_ANSWER_S)[each] for each in asked.values()]
+            futures = [
+                self._admin.describe_configs([resource], request_timeout=_ANSWER_S)[resource]
+                for resource in asked.values()
+            ]
             for name, future in zip(asked, futures, strict=True):
-                told[name] = {key: entry.value for key, entry in sorted(future.result().items())}
+                settings[name] = {key: entry.value for key, entry in sorted(future.result().items())}
         except KafkaException as error:
             return str(error.args[0].str())
         return ""

@@ -105,9 +105,9 @@ class KafkaNodes:
         return listed.out.split()
 
     def partition_of(self, path: str) -> Place | None:
-        found = _PARTITION_FILE.search(path)
-        is_metadata = found is None or found[1] == _METADATA or f"{folder_of('')}/{_ZOOKEEPER_DATA}/" in path
-        return None if found is None or is_metadata else (found[1], int(found[2]))
+        match = _PARTITION_FILE.search(path)
+        is_metadata = match is None or match[1] == _METADATA or f"{folder_of('')}/{_ZOOKEEPER_DATA}/" in path
+        return None if match is None or is_metadata else (match[1], int(match[2]))
 
     def release_of(self, host: ServiceHost) -> str:
         """See `chaoskit.contract.systems.operating.Upgrade`."""
@@ -154,7 +154,9 @@ class KafkaNodes:
         """
         host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self.cluster_id, "-c", PROPERTIES]
-        tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
+        tool += [
+            argument for name, level in self._options.features.items() for argument in ("--feature", f"{name}={level}")
+        ]
         tool += users(self._options.security)
         done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
         if done.status != 0:
@@ -169,9 +171,9 @@ class KafkaNodes:
     def _given_id(self) -> str:
         """Return the cluster id from disks that are already formatted; empty if there are none."""
         for host in self._hosts:
-            found = host.run(["sed", "-n", "s/^cluster.id=//p", *self._metadata(host)], check=False)
-            if found.out:
-                return found.out.split()[0]
+            done = host.run(["sed", "-n", "s/^cluster.id=//p", *self._metadata(host)], check=False)
+            if done.out:
+                return done.out.split()[0]
         return ""
 
     def metadata_dir(self, host: ServiceHost) -> str:

@@ -41,25 +41,25 @@ class Witnesses:
         pool = ThreadPoolExecutor(len(self._addresses))
         asked = [pool.submit(self._ask, address, topics) for address in self._addresses]
         pool.shutdown(wait=False)
-        told: list[Mapping[Place, Any]] = []
+        answers: list[Mapping[Place, Any]] = []
         for done in _completed(asked):
-            told.append(done.result())
-            agreed, unsure = majority(told, len(self._addresses))
+            answers.append(done.result())
+            agreed, unsure = majority(answers, len(self._addresses))
             if not unsure:
                 return agreed
-        if not told:
+        if not answers:
             raise ServiceError(f"no metadata from Kafka: {asked[0].exception()}")
-        return majority(told, len(self._addresses))[0]
+        return majority(answers, len(self._addresses))[0]
 
     def _ask(self, address: str, topics: Sequence[str]) -> dict[Place, Any]:
         # A new client each time: only the first question goes to the address that it was given, since its answer names
         # the other brokers, and librdkafka then asks any of them.
-        found = self._connect(address).list_topics(timeout=_ASK_S).topics
+        known = self._connect(address).list_topics(timeout=_ASK_S).topics
         return {
             (name, number): state
             for name in topics
-            if name in found
-            for number, state in found[name].partitions.items()
+            if name in known
+            for number, state in known[name].partitions.items()
         }
 
 
@@ -68,7 +68,7 @@ def _completed(asked: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
     pending, deadline = set(asked), inf
     while pending:
         done, pending = wait(pending, max(0.0, min(deadline - time.monotonic(), _ASK_S)), FIRST_COMPLETED)
-        good = [each for each in done if each.exception() is None]
+        good = [future for future in done if future.exception() is None]
         yield from good
         if good:
             deadline = min(deadline, time.monotonic() + _LATER_S)
@@ -76,18 +76,18 @@ def _completed(asked: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
             return
 
 
-def majority(told: Sequence[Mapping[Place, Any]], brokers: int) -> tuple[dict[Place, Any], bool]:
+def majority(answers: Sequence[Mapping[Place, Any]], brokers: int) -> tuple[dict[Place, Any], bool]:
     """Return the state of each partition whose leader most answers name, and whether an answer to come may change it.
 
     Args:
-        told: the answers.
+        answers: the answers.
         brokers: number of brokers.
     """
     agreed: dict[Place, Any] = {}
     unsure = False
-    for place in dict.fromkeys(place for each in told for place in each):
-        states = [each[place] for each in told if place in each]
+    for place in dict.fromkeys(place for answer in answers for place in answer):
+        states = [answer[place] for answer in answers if place in answer]
         ((leader, count),) = Counter(state.leader for state in states).most_common(1)
         agreed[place] = next(state for state in states if state.leader == leader)
         unsure |= 2 * count <= brokers
-    return agreed, unsure or (not agreed and 2 * len(told) <= brokers)
+    return agreed, unsure or (not agreed and 2 * len(answers) <= brokers)

@@ -64,7 +64,9 @@ class KafkaOperator:
         with self._alone:
             led = self._led_by(node)
             current = self._assignment()
-            self._reassign({each: [*(other for other in current[each] if other != node), node] for each in led})
+            self._reassign(
+                {partition: [*(other for other in current[partition] if other != node), node] for partition in led}
+            )
             elections = {"partitions": [{"topic": topic, "partition": number} for topic, number in led]}
             program = "org.apache.kafka.tools.LeaderElectionCommand"
             self._tool(program, "--election-type", "preferred", "--path-to-json-file", _PLAN, plan=elections)
@@ -80,11 +82,11 @@ class KafkaOperator:
 
     def _drain(self, host: ServiceHost, node: int) -> None:
         current = self._assignment()
-        moved = {each: held for each, held in current.items() if node in held}
+        moved = {partition: held for partition, held in current.items() if node in held}
         away = {node, *(self._node(broker) for broker in self._brokers if broker.name in self._drained)}
         load = {other: 0 for other in range(1, len(self._brokers) + 1) if other not in away}
-        for each in (each for held in current.values() for each in held if each in load):
-            load[each] += 1
+        for replica in (replica for held in current.values() for replica in held if replica in load):
+            load[replica] += 1
         wanted = {}
         for partition, held in moved.items():
             free = [other for other in load if other not in held]
@@ -94,7 +96,7 @@ class KafkaOperator:
                 )
             chosen = min(free, key=lambda other: load[other])
             load[chosen] += 1
-            wanted[partition] = [chosen if each == node else each for each in held]
+            wanted[partition] = [chosen if replica == node else replica for replica in held]
         self._drained[host.name] = moved
         self._reassign(wanted)
 
@@ -122,10 +124,10 @@ class KafkaOperator:
         return list(self._brokers).index(host) + 1 if host in self._brokers else 0
 
     def _assignment(self) -> Assignment:
-        return {each: list(state.replicas) for each, state in self._partitions().items()}
+        return {partition: list(state.replicas) for partition, state in self._partitions().items()}
 
     def _led_by(self, node: int) -> list[Partition]:
-        return [each for each, state in self._partitions().items() if state.leader == node]
+        return [partition for partition, state in self._partitions().items() if state.leader == node]
 
     def _partitions(self) -> dict[Partition, Any]:
         try:

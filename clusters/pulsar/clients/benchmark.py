@@ -84,5 +84,5 @@ def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that a client has, by its names and in its units."""
-    found = {name: given[theirs] for theirs, name in names.items() if theirs in given}
-    return found | {name: found[name] * times for name, times in _TIMES.items() if type(found.get(name)) is int}
+    renamed = {name: given[theirs] for theirs, name in names.items() if theirs in given}
+    return renamed | {name: renamed[name] * times for name, times in _TIMES.items() if type(renamed.get(name)) is int}

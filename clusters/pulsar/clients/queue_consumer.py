@@ -216,8 +216,8 @@ def _cut(port: int) -> None:
         try:
             if not descriptor.readlink().name.startswith("socket:"):
                 continue
-            with socket.socket(fileno=os.dup(int(descriptor.name))) as found:
-                if found.family == socket.AF_INET and found.getpeername()[1] == port:
-                    found.shutdown(socket.SHUT_RDWR)
+            with socket.socket(fileno=os.dup(int(descriptor.name))) as connection:
+                if connection.family == socket.AF_INET and connection.getpeername()[1] == port:
+                    connection.shutdown(socket.SHUT_RDWR)
         except OSError:  # it is closed, or connected to nobody
             continue

@@ -38,9 +38,9 @@ def delays_ms(connection: Mapping[str, Any]) -> dict[str, int]:
 def without_position(completed: Completed) -> Completed:
     """Return a callback that tells no positions: a queue has none."""
 
-    def told(
+    def complete(
         token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
     ) -> None:
         completed(token, outcome, error, None, at_ns)
 
-    return told
+    return complete

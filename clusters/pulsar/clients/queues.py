@@ -102,14 +102,14 @@ def imposed(options: PulsarOptions, topic: Topic) -> dict[str, int]:
     """
     if topic.model is not QUEUE:
         return {}
-    found = {}
+    settings = {}
     lives = int(options.namespace.get(TTL_POLICY) or 0) or TTL_S.number_of(options)
     if lives and not ttl_s(topic):
-        found[LIVES] = lives * _SECOND_MS
+        settings[LIVES] = lives * _SECOND_MS
     delay = dict(topic.settings).get(DELAY)
     if delay and not STRICT_DELAY.is_on(options):
-        found[DELAY] = max(delay - DELAY_TICK_MS.number_of(options), 0)
-    return found
+        settings[DELAY] = max(delay - DELAY_TICK_MS.number_of(options), 0)
+    return settings
 
 
 def expires(declared: Declared) -> bool:
@@ -150,7 +150,7 @@ def _refused_keys(queueing: Queueing) -> list[str]:
 
 def _refused_settings(queueing: Queueing) -> list[str]:
     settings = dict(queueing.settings)
-    lives, dead, limit = (settings.get(each, 0) for each in (LIVES, "dead-letters", LIMIT))
+    lives, dead, limit = (settings.get(name, 0) for name in (LIVES, "dead-letters", LIMIT))
     refused = []
     if lives % _SECOND_MS:
         refused.append("workload.ttl: Pulsar counts in seconds; write whole ones")

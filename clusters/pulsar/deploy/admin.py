@@ -115,10 +115,10 @@ class Admin:
             ServiceError: no broker answers, or the owner does not, or it has no such subscription.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/stats?getPreciseBacklog=true"
-        told = self._ask("GET", path, timeout_s)["subscriptions"].get(subscription)
-        if told is None:
+        stats = self._ask("GET", path, timeout_s)["subscriptions"].get(subscription)
+        if stats is None:
             raise ServiceError(f"{topic}/{partition} has no subscription {subscription}")
-        return int(told["msgBacklog"]), len(told["consumers"])
+        return int(stats["msgBacklog"]), len(stats["consumers"])
 
     def delete_topic(self, name: str) -> None:
         """Delete a partitioned topic and its subscriptions, if it exists.
@@ -145,8 +145,8 @@ class Admin:
             ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats?metadata=true"
-        told = self._request("GET", owner, path, timeout_s) if owner else self._ask("GET", path, timeout_s)
-        return topic_state(told)
+        stats = self._request("GET", owner, path, timeout_s) if owner else self._ask("GET", path, timeout_s)
+        return topic_state(stats)
 
     def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
         """Return ledger, entry and batch index (-1 without a batch) of a partition's last message; None if it is empty.
@@ -155,8 +155,8 @@ class Admin:
             ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/lastMessageId"
-        told = self._ask("GET", path, timeout_s)
-        last = told["ledgerId"], told["entryId"], told.get("batchIndex", -1)
+        message_id = self._ask("GET", path, timeout_s)
+        last = message_id["ledgerId"], message_id["entryId"], message_id.get("batchIndex", -1)
         return None if last[1] < 0 else last
 
     def entries(self, topic: str, partition: int, timeout_s: float) -> list[tuple[int, int]]:
@@ -192,8 +192,8 @@ class Admin:
             ServiceError: no broker answers, or none can read it.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/ledger/{ledger}/entry/{entry}"
-        told = self._first(lambda broker: self._response("GET", broker, path, timeout_s)).headers
-        return _MARKER in told or told.get(_ABORTED) == "true"
+        headers = self._first(lambda broker: self._response("GET", broker, path, timeout_s)).headers
+        return _MARKER in headers or headers.get(_ABORTED) == "true"
 
     def owner(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the address of the broker that owns a partition; all brokers are asked in parallel.
@@ -208,10 +208,10 @@ class Admin:
             except ServiceError:
                 return None
 
-        told = [address for address in on_each(self._brokers, ask) if address]
-        if not told:
+        owners = [address for address in on_each(self._brokers, ask) if address]
+        if not owners:
             raise ServiceError(f"no broker knows the owner of {topic}/{partition}")
-        return max(set(told), key=told.count)
+        return max(set(owners), key=owners.count)
 
     def looked_up(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the address of the broker that owns a partition, as the first broker that answers knows it.
@@ -255,8 +255,8 @@ class Admin:
         Raises:
             ServiceError: no broker knows.
         """
-        told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
-        return str(urlsplit(told["serviceUrl"]).hostname)
+        leader = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
+        return str(urlsplit(leader["serviceUrl"]).hostname)
 
     def configurations(self, timeout_s: float) -> dict[str, dict[str, str]]:
         """Return the configuration of each broker, by its address.
@@ -269,8 +269,8 @@ class Admin:
 
     def _looked_up(self, broker: str, topic: str, partition: int, timeout_s: float) -> str:
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}"
-        told = self._request("GET", broker, path, timeout_s)
-        url = told.get("brokerUrl") if isinstance(told, dict) else None
+        answer = self._request("GET", broker, path, timeout_s)
+        url = answer.get("brokerUrl") if isinstance(answer, dict) else None
         if address := urlsplit(str(url or "")).hostname:
             return address
         raise ServiceError(f"broker {broker} does not know the owner of {topic}/{partition}")
@@ -321,7 +321,7 @@ class Admin:
 def ledger_entries(stats: dict[str, Any]) -> list[tuple[int, int]]:
     """Return the ledgers, with their numbers of entries, from a partition's `internalStats`."""
     last_ledger, _, last_entry = str(stats.get("lastConfirmedEntry", "-1:-1")).partition(":")
-    counts = {each["ledgerId"]: each["entries"] for each in stats.get("ledgers") or []}
+    counts = {ledger["ledgerId"]: ledger["entries"] for ledger in stats.get("ledgers") or []}
     if int(last_ledger) in counts:
         counts[int(last_ledger)] = max(counts[int(last_ledger)], int(last_entry) + 1)
     return sorted(counts.items())

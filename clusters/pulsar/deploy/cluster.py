@@ -79,13 +79,13 @@ class PulsarCluster(StorageStack[PulsarOptions]):
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
         names = {host.address: host.name for host in self.hosts}
         brokers = self._admin.configurations(_CREATE_TIMEOUT_S)
-        told = {f"broker {names[broker]}": dict(sorted(each.items())) for broker, each in brokers.items()}
-        return {**super().settings_in_effect(), **told}
+        of_brokers = {f"broker {names[broker]}": dict(sorted(settings.items())) for broker, settings in brokers.items()}
+        return {**super().settings_in_effect(), **of_brokers}
 
     def placements(self) -> list[Placed]:
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
-            told = pool.map(lambda place: self._partition_roles.placed(*place), self._partitions())
-        return [placed for placed in told if placed is not None]
+            placements = pool.map(lambda place: self._partition_roles.placed(*place), self._partitions())
+        return [placed for placed in placements if placed is not None]
 
     def end_trial(self) -> None:
         topics, self._topics, self._begins = self._topics, [], {}

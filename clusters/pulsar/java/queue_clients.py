@@ -70,10 +70,10 @@ class PulsarJavaQueueConsumer(JavaQueueConsumer):
         limited = bool(self._declared.get(queue, {}).get(LIMIT))
         topics = [queue, retry_topic(queue)] if limited and self._retries else [queue]
         try:
-            told = [self._admin.backlog(topic, 0, self._subscription, ASK_TIMEOUT_S) for topic in topics]
+            backlogs = [self._admin.backlog(topic, 0, self._subscription, ASK_TIMEOUT_S) for topic in topics]
         except ServiceError as error:
             raise Unreachable(f"queue {queue}: {error}") from error
-        return sum(messages for messages, _ in told), told[0][1]
+        return sum(messages for messages, _ in backlogs), backlogs[0][1]
 
     def close(self, *, abruptly: bool = False) -> None:
         if self._consumes and not abruptly:

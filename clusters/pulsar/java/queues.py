@@ -76,10 +76,10 @@ def for_client(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def for_relay(settings: Mapping[str, Any], prefetch: int) -> dict[str, Any]:
     """Return the settings of a consumer as its JVM takes them."""
-    told = {PREFETCH: prefetch, LATER: settings[LATER]}
+    extra = {PREFETCH: prefetch, LATER: settings[LATER]}
     if backoff := Backoff.of(settings):
-        told |= {f"{_BACKOFF}.{name}": value for name, value in backoff.model_dump(by_alias=True).items()}
-    return {**for_client(settings), **told}
+        extra |= {f"{_BACKOFF}.{name}": value for name, value in backoff.model_dump(by_alias=True).items()}
+    return {**for_client(settings), **extra}
 
 
 def refusal_ms(settings: Mapping[str, Any]) -> float:

@@ -27,7 +27,7 @@ class RabbitClients:
         self._addresses: list[str] = connection[ADDRESSES]
         self._clients: str = connection.get(CLIENTS, "default")
         self._login = login_of(connection[LOGIN]) if LOGIN in connection else LAB
-        self._routes = {name: Route(*told) for name, told in connection[ROUTES].items()}
+        self._routes = {name: Route(*route) for name, route in connection[ROUTES].items()}
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "RabbitMQ's client")

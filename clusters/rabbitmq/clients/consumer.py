@@ -96,11 +96,11 @@ class RabbitConsumer:
             self._connected(AGAIN_S)
             if self._channel is None:
                 raise Unreachable(_GONE)
-            told = self._channel.queue_declare(queue, passive=True).method
+            declared = self._channel.queue_declare(queue, passive=True).method
         except (AMQPError, OSError) as error:
             self._drop()
             raise Unreachable(f"queue {queue}: {type(error).__name__}") from error
-        return told.message_count, told.consumer_count
+        return declared.message_count, declared.consumer_count
 
     def close(self, *, abruptly: bool = False) -> None:
         connection = self._connection

@@ -170,10 +170,10 @@ class RabbitPublisher:
         if self._open and self._open[0][0] == tag:
             self._complete(self._open.popleft(), outcome, error)
             return
-        for index, each in enumerate(self._open):
-            if each[0] == tag:
+        for index, send in enumerate(self._open):
+            if send[0] == tag:
                 del self._open[index]
-                self._complete(each, outcome, error)
+                self._complete(send, outcome, error)
                 return
 
     def _complete(self, sent: tuple[int, int], outcome: Outcome, error: str | None) -> None:

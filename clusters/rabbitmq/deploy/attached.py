@@ -120,7 +120,7 @@ def _context(attach: Attach) -> None:
 def observe(settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> RabbitOptions:
     """See `chaoskit.contract.systems.attach.Attaching`."""
     attach = _read(settings)
-    found = _nodes(attach)
+    members = _nodes(attach)
     management = _management(attach, attach.urls)
     try:
         running = management.running()
@@ -130,10 +130,10 @@ def observe(settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> 
         raise BadInput(f"{_KEY}: {error}") from error
     finally:
         management.close()
-    if missing := sorted(set(running) - {node.id for node in found}):
+    if missing := sorted(set(running) - {node.id for node in members}):
         raise BadInput(f"{_KEY}.hosts: the cluster has further nodes: {', '.join(missing)}; name their hosts, too")
-    if len(found) != nodes:
-        raise BadInput(f"cluster.hosts: the cluster has {len(found)} nodes; write hosts: {len(found)}")
+    if len(members) != nodes:
+        raise BadInput(f"cluster.hosts: the cluster has {len(members)} nodes; write hosts: {len(members)}")
     if release != options.version:
         raise BadInput(f"cluster.version: the nodes run {release}, not {options.version}; write version: {release}")
     metadata = KHEPRI if flags.get("khepri_db") == "enabled" else MNESIA
@@ -148,17 +148,17 @@ def _nodes(attach: Attach) -> list[Node]:
     Raises:
         BadInput: one does not answer.
     """
-    problems, found = Problems(), []
+    problems, nodes = Problems(), []
     for number, (address, url) in enumerate(zip(attach.addresses, attach.urls, strict=True), 1):
         management = _management(attach, [url])
         try:
-            found.append(Node(f"n{number}", address, management.node()))
+            nodes.append(Node(f"n{number}", address, management.node()))
         except ServiceError as error:
             problems.add(BadInput(f"{_KEY}.hosts: {error}"))
         finally:
             management.close()
     problems.raise_any()
-    return found
+    return nodes
 
 
 class AttachedRabbit(RabbitService):
@@ -218,12 +218,12 @@ def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     attach = _read(settings)
     management = _management(attach, attach.urls)
     try:
-        found = [name for name in management.queues() if any(_belongs(name, topic) for topic in names)]
-        for name in found:
+        queues = [name for name in management.queues() if any(_belongs(name, topic) for topic in names)]
+        for name in queues:
             management.delete(name)
     finally:
         management.close()
-    return found
+    return queues
 
 
 def _belongs(queue: str, topic: str) -> bool:

@@ -74,8 +74,10 @@ class RabbitCluster(RabbitService):
         if policy and not self._stored.places:
             self._refusing(lambda: self._management.set_policy(policy), "cluster.policy")
         declared = declarations(topic)
-        for each in declared:
-            self._refusing(partial(self._stored.declare, each, list(self._names.values())), f"queue {each.name}")
+        for declaration in declared:
+            self._refusing(
+                partial(self._stored.declare, declaration, list(self._names.values())), f"queue {declaration.name}"
+            )
         if (bound := binding(topic)) is not None:
             self._management.declare_exchange(bound.exchange, topic.exchange)
             if declared:

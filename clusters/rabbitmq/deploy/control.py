@@ -44,7 +44,7 @@ class RabbitControl:
             ServiceError: it failed, or no node answers.
         """
         usable = (host for host in self._hosts if host not in without)
-        host = next((each for each in usable if probe.answers(each.address, _ANSWER_TIMEOUT_S)), None)
+        host = next((candidate for candidate in usable if probe.answers(candidate.address, _ANSWER_TIMEOUT_S)), None)
         if host is None:
             raise ServiceError(f"no node of RabbitMQ answers, so {tool} cannot be used")
         given = environment(host.name, host.address, host.data_dir)

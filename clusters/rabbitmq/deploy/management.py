@@ -49,16 +49,16 @@ class Management:
 
     def feature_flags(self) -> dict[str, str]:
         """Return the states of the feature flags by name."""
-        return {each["name"]: each["state"] for each in self._ask("GET", "/api/feature-flags")}
+        return {flag["name"]: flag["state"] for flag in self._ask("GET", "/api/feature-flags")}
 
     def queues(self) -> list[str]:
         """Return the names of all queues and streams."""
-        return [each["name"] for each in self._ask("GET", f"/api/queues/{self._vhost}?columns=name") or []]
+        return [queue["name"] for queue in self._ask("GET", f"/api/queues/{self._vhost}?columns=name") or []]
 
     def connections(self) -> list[dict[str, Any]]:
         """Return what is told about each connection of a client."""
-        found: list[dict[str, Any]] = self._ask("GET", "/api/connections") or []
-        return found
+        connections: list[dict[str, Any]] = self._ask("GET", "/api/connections") or []
+        return connections
 
     def declare(self, name: str, node: str, arguments: Mapping[str, Any]) -> None:
         """Declare a durable queue.
@@ -92,13 +92,13 @@ class Management:
 
     def queue(self, name: str) -> dict[str, Any] | None:
         """Return what a node tells about a queue; None if it does not exist."""
-        found: dict[str, Any] | None = self._ask("GET", self._path_of(name))
-        return found
+        queue: dict[str, Any] | None = self._ask("GET", self._path_of(name))
+        return queue
 
     def recorded_state(self, name: str) -> str | None:
         """Return the state in a queue's record, such as `live`; None if there is none."""
-        found = self._ask("GET", f"{self._path_of(name)}?disable_stats=true&enable_queue_totals=true") or {}
-        return found.get("state")
+        record = self._ask("GET", f"{self._path_of(name)}?disable_stats=true&enable_queue_totals=true") or {}
+        return record.get("state")
 
     def close(self) -> None:
         """Close all connections."""
@@ -118,16 +118,16 @@ class Management:
         for url in self._urls:
             timeout = httpx.Timeout(_TIMEOUT_S, connect=_QUICK_S)
             try:
-                told = self._client.request(method, f"{url}{path}", json=body, timeout=timeout)
+                response = self._client.request(method, f"{url}{path}", json=body, timeout=timeout)
             except httpx.HTTPError as error:
                 why = f"{url}: {type(error).__name__}: {error}"
                 continue
-            if told.status_code == _NOT_FOUND:
+            if response.status_code == _NOT_FOUND:
                 return None
-            if told.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-                why = f"{url}: status {told.status_code}"
+            if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+                why = f"{url}: status {response.status_code}"
                 continue
-            if told.is_error:
-                raise RabbitRefused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")
-            return told.json() if told.content else None
+            if response.is_error:
+                raise RabbitRefused(f"RabbitMQ refused {method} {path}: {response.text.strip()[:300]}")
+            return response.json() if response.content else None
         raise ServiceError(f"no node of RabbitMQ answers at its management API ({why})")

@@ -65,13 +65,13 @@ class StoredQueues:
 
     def placed(self, name: str) -> Placed | None:
         """Return where a queue or stream is stored; None if it does not exist."""
-        told = self.told(name)
-        if not told:
+        info = self.told(name)
+        if not info:
             return None
-        led = leader_of(told)
+        led = leader_of(info)
         leader = self._named(led) if led else ""
-        members = told.get("members") or [told["node"], *told.get("slave_nodes", ())]
-        return Placed(self.places[name], leader, self._hosts(members), self._hosts(online_of(told)))
+        members = info.get("members") or [info["node"], *info.get("slave_nodes", ())]
+        return Placed(self.places[name], leader, self._hosts(members), self._hosts(online_of(info)))
 
     def _hosts(self, nodes: Iterable[str]) -> tuple[str, ...]:
         return tuple(self._named(node) for node in nodes)
@@ -93,7 +93,7 @@ class StoredQueues:
     def _lacks(self, name: str) -> str:
         """Return what a queue lacks. Its state is part of the statistics, which an idle queue whose leader has changed
         may not have for minutes; then that of its record counts."""
-        told = self._management.queue(name)
-        if told is not None and told.get("type") not in (QUORUM, STREAM) and "state" not in told:
-            told["state"] = self._management.recorded_state(name)
-        return lacks(name, told)
+        info = self._management.queue(name)
+        if info is not None and info.get("type") not in (QUORUM, STREAM) and "state" not in info:
+            info["state"] = self._management.recorded_state(name)
+        return lacks(name, info)

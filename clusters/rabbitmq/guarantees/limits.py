@@ -38,14 +38,14 @@ def imposed(options: RabbitOptions, topic: Topic) -> dict[str, int]:
     if topic.model is not QUEUE or "unrouted" in dict(topic.settings):
         return {}
     declared = dict(topic.settings)
-    found = {name: int(options.policy[name]) for name in LIMITS if name in options.policy}
+    limits = {name: int(options.policy[name]) for name in LIMITS if name in options.policy}
     version = parse_version(options.version)
     quorum = topic.kind == QUORUM
     if not quorum:
-        found.pop("delivery-limit", None)
-    elif version >= _LIMITED_SINCE and "delivery-limit" not in found.keys() | declared.keys():
-        found["delivery-limit"] = _LIMIT
-    lowest = {name: min(number, declared.get(name, number)) for name, number in found.items()}
+        limits.pop("delivery-limit", None)
+    elif version >= _LIMITED_SINCE and "delivery-limit" not in limits.keys() | declared.keys():
+        limits["delivery-limit"] = _LIMIT
+    lowest = {name: min(number, declared.get(name, number)) for name, number in limits.items()}
     return lowest | ({"nacks-free": 1} if quorum and version >= NACKS_FREE_SINCE else {})
 
 
@@ -77,19 +77,19 @@ def check_policy(policy: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     problems.raise_any()
 
 
-def check_effective(topic: Topic, told: Mapping[str, Any]) -> None:
+def check_effective(topic: Topic, info: Mapping[str, Any]) -> None:
     """Reject a queue on which somebody's policy sets what the workload did not declare.
 
     Args:
         topic: the queue.
-        told: what a node tells about it.
+        info: what a node tells about it.
 
     Raises:
         BadInput: names the key and the policies.
     """
     declared, problems = dict(topic.settings), Problems()
-    names = " and ".join(filter(None, (told.get("policy"), told.get("operator_policy"))))
-    effective: Mapping[str, Any] = told.get("effective_policy_definition") or {}
+    names = " and ".join(filter(None, (info.get("policy"), info.get("operator_policy"))))
+    effective: Mapping[str, Any] = info.get("effective_policy_definition") or {}
     for key, value in effective.items():
         if key in _HARMLESS or declared.get(key) == value:
             continue

@@ -63,11 +63,11 @@ class RabbitOperator:
 
     def give_up_leadership(self, host: ServiceHost) -> None:
         for name in self._led_by(host):
-            told = self._stored.told(name)
-            kind = MIRRORED if told.get("slave_nodes") else told.get("type")
-            others = [node for node in told.get("online", told.get("slave_nodes", ())) if host_name(node) != host.name]
+            info = self._stored.told(name)
+            kind = MIRRORED if info.get("slave_nodes") else info.get("type")
+            others = [node for node in info.get("online", info.get("slave_nodes", ())) if host_name(node) != host.name]
             if kind not in _MODULES or not others:
-                raise ServiceError(f"{name} ({told.get('type')}) has no other member to lead it")
+                raise ServiceError(f"{name} ({info.get('type')}) has no other member to lead it")
             self._transfer(name, _MODULES[kind], node_name(host.name), others)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
@@ -76,16 +76,16 @@ class RabbitOperator:
     def drain(self, host: ServiceHost) -> None:
         self._moved[host.name] = {}
         for name in self._stored_on(host):
-            told = self._stored.told(name)
-            held = {host_name(node) for node in told.get("members", ())}
+            info = self._stored.told(name)
+            held = {host_name(node) for node in info.get("members", ())}
             free = [host.name for host in self._hosts if host.name not in {*held, *self._moved, *self._removed}]
-            if told.get("type") not in _MEMBERS:
+            if info.get("type") not in _MEMBERS:
                 raise ServiceError(f"{name}: a classic queue cannot be moved to another node")
             if not free:
                 raise ServiceError(f"{name} has a member on every host: add one (cluster.hosts)")
             # A queue starts its search for a new home elsewhere, so that one host does not get them all.
             chosen = free[len(self._moved[host.name]) % len(free)]
-            self._move(name, str(told["type"]), host.name, chosen)
+            self._move(name, str(info["type"]), host.name, chosen)
             self._moved[host.name][name] = chosen
 
     def refill(self, host: ServiceHost) -> None:
@@ -144,8 +144,8 @@ class RabbitOperator:
 
     def _replicas(self, name: str) -> list[str]:
         """Return the nodes with a replica of a stream. The management API may tell of a change a minute later."""
-        told = json.loads(self._control.run("rabbitmq-streams", "stream_status", name, "--formatter", "json"))
-        return [each["node"] for each in told]
+        replicas = json.loads(self._control.run("rabbitmq-streams", "stream_status", name, "--formatter", "json"))
+        return [replica["node"] for replica in replicas]
 
     def _led_by(self, host: ServiceHost) -> list[str]:
         return [name for name in self._stored.places if leader_of(self._stored.told(name)) == node_name(host.name)]

@@ -158,7 +158,7 @@ class ReaderLink(_Subscription):
         self.next = 0
         self.chunks: deque[tuple[int, list[bytes]]] = deque()
         self._owed = 0
-        self._told = ""
+        self._why_lost = ""
 
     def take(self, messages_max: int) -> list[Delivery]:
         """Return the messages that have arrived, in order."""
@@ -179,8 +179,8 @@ class ReaderLink(_Subscription):
 
     def told(self) -> str:
         """Return why the connection was lost, once."""
-        told, self._told = self._told, ""
-        return told
+        why, self._why_lost = self._why_lost, ""
+        return why
 
     def keep(self) -> None:
         super().keep()
@@ -200,7 +200,7 @@ class ReaderLink(_Subscription):
     def lost(self, why: str) -> None:
         self.chunks.clear()
         self._owed = 0
-        self._told = why
+        self._why_lost = why
 
 
 class _ChunkLink(_Subscription):

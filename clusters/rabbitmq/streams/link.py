@@ -149,9 +149,9 @@ class Link(ABC):
         return client
 
     async def _reach(self, address: str) -> Client:
-        told = {name: self._settings[name] for name in DEFAULTS}
+        options = {name: self._settings[name] for name in DEFAULTS}
         client = Client(
-            address, STREAM_PORT, connection_name="chaoskit", connection_closed_handler=lambda _: None, **told
+            address, STREAM_PORT, connection_name="chaoskit", connection_closed_handler=lambda _: None, **options
         )
         await client.start()
         try:

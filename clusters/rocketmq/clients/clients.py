@@ -71,8 +71,8 @@ class RocketClients:
     def transactional_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> RocketTransactionalProducer:
-        told = {**transactional_settings(settings), ASKED_MS: self._connection[ASKED_MS]}
-        process = self._start("transactional", told, name)
+        options = {**transactional_settings(settings), ASKED_MS: self._connection[ASKED_MS]}
+        process = self._start("transactional", options, name)
         return RocketTransactionalProducer(process, completed)
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> JavaConsumer:
@@ -99,12 +99,12 @@ class RocketClients:
         invisible_s = client_settings.pop_settings(settings).invisible_duration / SECOND
         if self._invisible is None:
             self._invisible = Invisible(invisible_s)
-        told = {
+        options = {
             "endpoints": self._connection[PROXIES],
             "invisible_ms": round(invisible_s * 1000),
             "prefetch": prefetch,
         }
-        process = pop.RELAY.start(str(self._connection[POP_CLASSPATH]), QUEUES, told)
+        process = pop.RELAY.start(str(self._connection[POP_CLASSPATH]), QUEUES, options)
         return RocketQueueConsumer(process, self._connection[BROKERS][0], self._invisible)
 
     def _start(self, role: str, settings: Mapping[str, Any], group: str) -> Jvm:

@@ -95,8 +95,8 @@ def create(master: Server, topic: Topic, timeout_s: float) -> None:
 
 def delays(topics: Sequence[Topic]) -> Mapping[str, int]:
     """Return how long messages of each queue wait, ms, if they do."""
-    told = {topic.name: dict(topic.settings).get("delay") for topic in topics}
-    return {name: delay for name, delay in told.items() if delay is not None}
+    by_queue = {topic.name: dict(topic.settings).get("delay") for topic in topics}
+    return {name: delay for name, delay in by_queue.items() if delay is not None}
 
 
 def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
@@ -115,12 +115,12 @@ def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
     topic, group = real_topic(queue), group_of(queue)
     parts = 1 if queue.endswith(DEAD) else QUEUES
     admin.check_dispatched(master, timeout_s)
-    waiting = sum(progress.lag(master, (topic, each), group, timeout_s) for each in range(parts))
+    waiting = sum(progress.lag(master, (topic, part), group, timeout_s) for part in range(parts))
     again = progress.lag(master, (f"%RETRY%{group}_{topic}", 0), group, timeout_s)
     revive = f"rmq_sys_REVIVE_LOG_{cluster}"
     held = any(
-        progress.waits(master, (revive, each), (_REVIVE_GROUP, _CHECKPOINT), timeout_s)
-        for each in range(_REVIVE_QUEUES)
+        progress.waits(master, (revive, number), (_REVIVE_GROUP, _CHECKPOINT), timeout_s)
+        for number in range(_REVIVE_QUEUES)
     )
     if not waiting + again and (held or admin.timer_late_s(master, timeout_s) > _TIMER_LAG_S):
         raise ServiceError("messages may come that wait for their time, or to be delivered again")

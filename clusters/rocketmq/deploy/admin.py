@@ -159,8 +159,8 @@ def check_dispatched(master: Server, timeout_s: float) -> None:
     """
     behind = int(_runtime(master, timeout_s).get("dispatchBehindBytes", 0))
     copying = ask(master, _HA_STATUS, timeout_s).content()
-    lacking = [each["diff"] for each in copying["haConnectionInfo"] if each["inSync"]]
-    if behind or copying["inSyncSlaveNums"] > len(lacking) or any(each > 0 for each in lacking):
+    lacking = [connection["diff"] for connection in copying["haConnectionInfo"] if connection["inSync"]]
+    if behind or copying["inSyncSlaveNums"] > len(lacking) or any(diff > 0 for diff in lacking):
         raise ServiceError("some of its log is in no queue yet")
 
 
@@ -168,20 +168,20 @@ def settings_of(broker: Server, timeout_s: float) -> dict[str, str]:
     """Return the settings of a broker that are in effect; raises like `ask`."""
     lines = ask(broker, _BROKER_CONFIG, timeout_s).body.decode().splitlines()
     pairs = (line.partition("=") for line in lines)
-    return {name: value for name, found, value in pairs if found}
+    return {name: value for name, separator, value in pairs if separator}
 
 
 def registered(name_server: Server, timeout_s: float) -> set[str]:
     """Return the addresses, with ports, of the brokers that a name server knows; raises like `ask`."""
-    told = ask(name_server, _CLUSTER, timeout_s).content()
-    return {address for group in told["brokerAddrTable"].values() for address in group["brokerAddrs"].values()}
+    cluster_info = ask(name_server, _CLUSTER, timeout_s).content()
+    return {address for group in cluster_info["brokerAddrTable"].values() for address in group["brokerAddrs"].values()}
 
 
 def copying(broker: Server, timeout_s: float) -> Copying:
     """Return who copies a broker's log; raises like `ask`."""
-    told = ask(broker, _HA_STATUS, timeout_s).content()
-    connected = [each["addr"] for each in told["haConnectionInfo"] if each["inSync"]]
-    return Copying(bool(told["master"]), tuple(_host(each) for each in connected))
+    status = ask(broker, _HA_STATUS, timeout_s).content()
+    connected = [connection["addr"] for connection in status["haConnectionInfo"] if connection["inSync"]]
+    return Copying(bool(status["master"]), tuple(_host(address) for address in connected))
 
 
 def leading_controller(controller: Server, timeout_s: float) -> str:
@@ -192,8 +192,8 @@ def leading_controller(controller: Server, timeout_s: float) -> str:
 
 def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
     """Return the master of a group of brokers, as a controller tells; None if it does not know; raises like `ask`."""
-    told = ask(controller, _SYNC_STATE, timeout_s, body=json.dumps([group]).encode()).content()
-    replicas = told["replicasInfoTable"].get(group)
+    sync_states = ask(controller, _SYNC_STATE, timeout_s, body=json.dumps([group]).encode()).content()
+    replicas = sync_states["replicasInfoTable"].get(group)
     if replicas is None:
         return None
     in_sync = tuple(_host(replica["brokerAddress"]) for replica in replicas["inSyncReplicas"])

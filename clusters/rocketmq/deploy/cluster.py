@@ -182,7 +182,7 @@ class RocketCluster:
             return
         options = self._options
         heap = options.heap_of(service)
-        host.run(host.as_service(["mkdir", "-p", *(f"{host.data_dir}/{each}" for each in settings.DATA_FOLDERS)]))
+        host.run(host.as_service(["mkdir", "-p", *(f"{host.data_dir}/{folder}" for folder in settings.DATA_FOLDERS)]))
         jvm = [settings.BOTH_COMPILERS, *options.jvm] if service == BROKER else options.jvm
         program = server(f"{self._jars[host.name]}/*", jvm, settings.PRODUCTION_JVM)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
@@ -194,11 +194,11 @@ class RocketCluster:
     def _is_routed(self) -> bool:
         """Return whether each name server that answers knows a master, and one does; brokers have a topic with the name
         of their cluster."""
-        told = []
+        routed = []
         for address in self._addresses:
             with suppress(OSError, ServiceError):
-                told.append(admin.is_routed((address, NAME_SERVER_PORT), settings.CLUSTER_NAME, _ASK_S))
-        return bool(told) and all(told)
+                routed.append(admin.is_routed((address, NAME_SERVER_PORT), settings.CLUSTER_NAME, _ASK_S))
+        return bool(routed) and all(routed)
 
     def _masters(self) -> list[Server]:
         """Return the master of each group of brokers.
@@ -206,13 +206,13 @@ class RocketCluster:
         Raises:
             ServiceError: one has none.
         """
-        found = []
+        masters = []
         for group in range(len(self._options.groups(len(self.hosts)))):
             state = self._roles.state_of(group)
             if not state.master:
                 raise ServiceError(f"{settings.broker_name(group)} has no master")
-            found.append(self._broker(state.master))
-        return found
+            masters.append(self._broker(state.master))
+        return masters
 
     def _missing(self) -> str:
         """Return why the cluster is not ready; empty if it is."""

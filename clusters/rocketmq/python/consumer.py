@@ -59,12 +59,12 @@ class PythonQueueConsumer:
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
         arrivals: list[Arrival] = []
         try:
-            found = self._arrived.get(timeout=timeout_s)
+            arrived = self._arrived.get(timeout=timeout_s)
             while True:
-                arrivals.append(self._arrival(*found))
+                arrivals.append(self._arrival(*arrived))
                 if len(arrivals) == messages_max:
                     break
-                found = self._arrived.get_nowait()
+                arrived = self._arrived.get_nowait()
         except Empty:
             pass
         error, self._error = self._error, None
@@ -75,7 +75,7 @@ class PythonQueueConsumer:
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
         settled = [(tag, *self._unsettled[tag]) for tag in tags]
         failed = None
-        for tag, error in self._settlers.map(lambda each: (each[0], _settled(each[1], each[2], how)), settled):
+        for tag, error in self._settlers.map(lambda entry: (entry[0], _settled(entry[1], entry[2], how)), settled):
             self._room.release()
             if error is None:
                 del self._unsettled[tag]

@@ -64,7 +64,7 @@ class PythonPublisher:
             self._pending.discard(token)
             self._completed(token, FAIL, type(error).__name__, None)
         else:
-            sent.add_done_callback(lambda each: self._tell(token, each))
+            sent.add_done_callback(lambda future: self._tell(token, future))
         return True
 
     def pending(self) -> int:
@@ -72,10 +72,10 @@ class PythonPublisher:
 
     def poll(self, timeout_s: float) -> None:
         try:
-            told = self._done.get(timeout=timeout_s) if timeout_s > 0 else self._done.get_nowait()
+            completion = self._done.get(timeout=timeout_s) if timeout_s > 0 else self._done.get_nowait()
             while True:
-                self._complete(*told)
-                told = self._done.get_nowait()
+                self._complete(*completion)
+                completion = self._done.get_nowait()
         except Empty:
             return
 

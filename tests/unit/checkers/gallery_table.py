@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 from gallery import GALLERY
 
-from chaoskit.judge.verdict.judging import examples
+from chaoskit.judge.verdict.anomalies import examples
 from chaoskit.model.tables import OPERATIONS
 from chaoskit.report.summary import describe_example
 

@@ -14,7 +14,7 @@ from chaoskit.base import owner
 from chaoskit.base.journal import Journal
 from chaoskit.base.store import new_run_folder
 from chaoskit.cli.sweep import write_table
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.report.run_page import write_report
 from chaoskit.scenario.files import find_sweep
 from chaoskit.search.sweep import Results, load_sweep

@@ -12,7 +12,7 @@ from samples import SLOW, content, plan, verdict
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.judge.verdict.bounds import compare
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID, decide
 from chaoskit.judge.verdict.verdict_file import BoundTold, read_verdict
 from chaoskit.report.comparison_table import comparison_rows

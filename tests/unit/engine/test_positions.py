@@ -6,7 +6,7 @@ import pyarrow as pa
 from samples import plan
 
 from chaoskit.judge.subject.subject import Subject
-from chaoskit.judge.verdict.judging import examples
+from chaoskit.judge.verdict.anomalies import examples
 from clusters.pulsar.positions import pack
 
 OPERATIONS = pa.table({"op": pa.array([], pa.int64())})

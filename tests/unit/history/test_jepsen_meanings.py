@@ -9,7 +9,7 @@ import pytest
 from test_jepsen import anomalies, edn
 from test_jepsen import imported as imported_into
 
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 FOUR = (0, "send", "[[:send 5 [0 1]] [:send 5 [1 2]] [:send 5 [2 3]] [:send 5 [3 4]]]")
 

@@ -26,7 +26,7 @@ from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.main import cli
 from chaoskit.history.compacting.manifest import FILE
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.scenario.files import find, plan_all, ready_made
 
 _LIMIT_S = 60

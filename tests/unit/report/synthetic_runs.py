@@ -7,7 +7,7 @@ from typing import Any
 
 from generated import generated
 
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 LONG = "a-scenario-with-a-rather-long-name-<b>"
 

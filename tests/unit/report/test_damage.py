@@ -18,7 +18,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
 from chaoskit.cli.main import cli
 from chaoskit.history.compacting.manifest import FILE, JUDGED, RECORDED, seal, verify
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.report.run_page import run_page, try_report
 
 

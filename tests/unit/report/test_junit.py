@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.report.junit import Case, junit
 from chaoskit.report.run_page import run_page
 from chaoskit.report.summary import summary

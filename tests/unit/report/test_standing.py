@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from synthetic_runs import LONG, make_run
 
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.report.brief import brief
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.summary import summary

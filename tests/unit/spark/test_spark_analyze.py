@@ -18,7 +18,7 @@ from test_spark_check import canonical
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import read_json
 from chaoskit.judge.findings import checking
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from spark_analysis.runs import open_run
 
 PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze"]

@@ -27,7 +27,7 @@ from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.findings import checking
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from spark_analysis import check
 from spark_analysis.runs import open_run

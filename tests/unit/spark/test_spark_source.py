@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 
 @pytest.fixture

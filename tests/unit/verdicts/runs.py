@@ -16,7 +16,7 @@ from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.audit import Audit, Bounds, Drained
 from chaoskit.model.message import NO_POSITION

@@ -23,7 +23,7 @@ from chaoskit.judge.findings import checking
 from chaoskit.judge.findings.guard import LOG as TRACEBACKS
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.verdict import judging
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "10s"}
 LOST = 16

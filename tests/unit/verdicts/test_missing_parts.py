@@ -13,7 +13,7 @@ from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.recording.wal import WalWriter
-from chaoskit.judge.verdict.judging import check_run
+from chaoskit.judge.verdict.check import check_run
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "10s"}
 
