@@ -25,7 +25,7 @@ def command(kind: str | None) -> None:
     if kind is not None:
         _tell(kind, nemesis(kind, "KIND"))
         return
-    known = sorted(((nemesis(name).family, name) for name in plugins.names("nemesis")), key=lambda pair: pair)
+    known = sorted((nemesis(name).family, name) for name in plugins.names("nemesis"))
     table = Grid("family", "kind", "what it does", "keys", "needs")
     for family, members in groupby(known, key=lambda pair: pair[0]):
         for index, (_, name) in enumerate(members):

@@ -48,7 +48,7 @@ ODD_MAX = 100_000
 _SECOND = 1_000_000_000
 _NEVER = np.iinfo(np.int64).max
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
-_TOLD = ("client", "segment", "names", "counted")
+_FIELDS = ("client", "segment", "names", "counted")
 _SETS = ("sent", "acked", "failed", "received")
 _TABLES = ("open", "odd", "gaps", "audits", "last", "acks", "dues", "tops", "reads", "routed", "commits")
 
@@ -107,7 +107,7 @@ class Digest:
     def saved(self) -> bytes:
         """Return it as the content of a file."""
         sets = {f"{name}_{side}": getattr(getattr(self, name), side) for name in _SETS for side in ("starts", "ends")}
-        fields = json.dumps({name: getattr(self, name) for name in _TOLD})
+        fields = json.dumps({name: getattr(self, name) for name in _FIELDS})
         content = io.BytesIO()
         np.savez(content, told=np.array(fields), **sets, **{name: getattr(self, name) for name in _TABLES})
         return content.getvalue()

@@ -28,7 +28,7 @@ _LASTED = {
 _LEADING = (Change.NEW_LEADER, Change.NO_LEADER, Change.NEW_EPOCH)
 """Who leads decides what is kept: these changes are told before others."""
 
-_CHANGES_TOLD = 4
+_CHANGES_SHOWN = 4
 _PERCENTILES = {"p50_ms": "p50", "p99_ms": "p99"}
 _OF = {"send": "of sends", "end_to_end": "to consumers"}
 
@@ -92,7 +92,7 @@ def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for change in changes:
         alike[change["what"], change["host"], change.get("before", "")].append(change)
-    chosen = sorted(alike, key=lambda key: Change(key[0]) not in _LEADING)[:_CHANGES_TOLD]
+    chosen = sorted(alike, key=lambda key: Change(key[0]) not in _LEADING)[:_CHANGES_SHOWN]
     yield from (_change(*key, alike[key], began_ms) for key in alike if key in chosen)
     if (more := len(alike) - len(chosen)) > 0:
         yield f"and {more} more changes in verdict.json"

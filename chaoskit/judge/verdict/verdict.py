@@ -25,7 +25,7 @@ from chaoskit.judge.verdict.headline import headline, lost_messages, without_con
 from chaoskit.scenario.expected import Number
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
-_BEHIND_TOLD = 5
+_BEHIND_SHOWN = 5
 EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
 
 
@@ -278,7 +278,7 @@ def decide(
     if recovered is False:
         wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
-        where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
+        where = ", ".join(behind[:_BEHIND_SHOWN]) + (", ..." if len(behind) > _BEHIND_SHOWN else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
     wrong += [f"{name} is {describe(bound)}" for name, bound in bounds.items() if bound.missed]
     if wrong:

@@ -97,7 +97,7 @@ class Triggers:
         when = trigger.when
         if when.log is not None:
             hosts = [host for host in self._hosts if when.on in (None, host.name)]
-            return _Logs(self._installation, hosts, when.log).found
+            return _Logs(self._installation, hosts, when.log).first_match
         return partial(self._when, when)
 
     def _after(self, after: After, stall: AckStall) -> str:
@@ -161,7 +161,7 @@ class _Logs:
         ]
         self._read = [self._size(host, path) for host, path in self._paths]
 
-    def found(self) -> str:
+    def first_match(self) -> str:
         """Return the first new line that matches, with its host; empty if none does."""
         for index, (host, path) in enumerate(self._paths):
             if (size := self._size(host, path)) <= self._read[index]:
