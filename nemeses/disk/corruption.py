@@ -36,7 +36,7 @@ change() {
 """Prints the original size of the file, and 1 if its tail has changed or is missing. The new size would prove nothing:
 a process that has the file open may continue to write at its old position."""
 
-_EACH = 'while [ $# -gt 0 ]; do change "$1" "$2" || exit; shift 2; done'
+_LOOP = 'while [ $# -gt 0 ]; do change "$1" "$2" || exit; shift 2; done'
 """All places in one command: the fault is over soon, however many there are."""
 
 
@@ -121,7 +121,7 @@ def _change(strike: Strike, script: str) -> None:
     def act(host: ServiceHost) -> None:
         own = places[host.name]
         arguments = [argument for place in own for argument in (place.path, str(place.offset))]
-        printed = bash(host, script + _EACH, *arguments, timeout_s=_TIMEOUT_S).out.splitlines()
+        printed = bash(host, script + _LOOP, *arguments, timeout_s=_TIMEOUT_S).out.splitlines()
         for place, line in zip(own, printed, strict=True):
             before, after = map(int, line.split())
             changed.append((host.name, place, before, after))

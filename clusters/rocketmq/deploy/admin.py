@@ -16,7 +16,7 @@ from clusters.rocketmq.remoting import RocketRefused, ask
 Server = tuple[str, int]
 """Address and port."""
 
-Told = TypeVar("Told")
+Answer = TypeVar("Answer")
 
 _CREATE_TOPIC, _DELETE_TOPIC, _FORGET_TOPIC, _TOPIC_CONFIG = 17, 215, 216, 351
 _CREATE_GROUP, _DELETE_GROUP = 200, 207
@@ -121,7 +121,7 @@ def delete_group(broker: Server, group: str, timeout_s: float) -> None:
     ask(broker, _DELETE_GROUP, timeout_s, {"groupName": group, "cleanOffset": True})
 
 
-def ask_master(brokers: Sequence[Server], question: Callable[[Server], Told], timeout_s: float) -> Told:
+def ask_master(brokers: Sequence[Server], question: Callable[[Server], Answer], timeout_s: float) -> Answer:
     """Return what the master among some brokers tells.
 
     Args:
