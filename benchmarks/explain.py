@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checkers.checker import FINDINGS
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.compacting.placements import Placements

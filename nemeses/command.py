@@ -17,8 +17,7 @@ from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.options import Command
 from chaoskit.contract.systems.node import Node

@@ -15,7 +15,7 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional

@@ -15,7 +15,8 @@ from chaoskit.base.latency import Ints
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.contract.guarantees import mechanism
-from chaoskit.contract.guarantees.guarantee import Allowance, Damage
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Allowance
 from chaoskit.contract.hosts.recorded_disk import RecordedDisks
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History

@@ -1,4 +1,4 @@
-"""Apache Kafka in KRaft mode, from its released artifacts."""
+"""Apache Kafka, in KRaft mode or with ZooKeeper, from its released artifacts."""
 
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.system import KafkaSystem

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checkers.anomaly import CRASHED
-from chaoskit.contract.guarantees.act import LATE, PARTS_CONNECTIONS, Act
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Rule
+from chaoskit.contract.guarantees.act import LATE, PARTS_CONNECTIONS, Act, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Party, Session
 from clusters.storage.settings import FORCE_SYNC, SYNC_JOURNAL, WRITE_JOURNAL, Quorums, StorageOptions, quorums
 

@@ -10,8 +10,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.hosts.shell import bash
 from chaoskit.contract.power import optional

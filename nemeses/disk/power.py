@@ -14,8 +14,7 @@ from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.hosts.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
 from chaoskit.contract.power import optional
 from nemeses.beside import others

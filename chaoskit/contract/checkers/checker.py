@@ -120,8 +120,8 @@ class Part:
         setting: its context.
         messages: rows of this partition, schema `MESSAGES`, in `op` order.
         operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows refer to, all whose `f` is not
-            in `schema.CARRYING`, every `receive` that failed, and of those in `schema.ASKING` one every 10 s of each
-            process.
+            in `operation.CARRYING`, every `receive` that failed, and of those in `operation.ASKING` one every 10 s of
+            each process.
         observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
     """
 

@@ -74,7 +74,7 @@ class Producer(Protocol):
 
 @runtime_checkable
 class Bursting(Producer, DeliveryReports, Protocol):
-    """A producer that can send bursts; see `chaoskit.history.recording.recorder.DeliveryReports`.
+    """A producer that can send bursts; see `chaoskit.model.message.DeliveryReports`.
 
     Attributes:
         tells_positions: whether positions are true, as they are not without acknowledgements.

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.part import EVERYTHING, HostPart
-from chaoskit.contract.guarantees.act import Act, Messages
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Act, Damage, Messages
 from chaoskit.contract.hosts.disk import DATA
 from chaoskit.contract.hosts.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.power import optional

@@ -9,6 +9,19 @@ from enum import Flag, auto
 from fnmatch import fnmatchcase
 
 
+class Damage(Flag):
+    """What a fault may do to the data on a host.
+
+    `FORGETS`: data that was not fsynced is lost. `DESTROYS`: fsynced data may be lost, too. `CORRUPTS`: files are
+    modified without the system's knowledge.
+    """
+
+    NONE = 0
+    FORGETS = auto()
+    DESTROYS = auto()
+    CORRUPTS = auto()
+
+
 class Act(Flag):
     """What a fault does to its targets, or to the packets between them and their peers.
 

@@ -9,39 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Flag, auto
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from chaoskit.contract.guarantees.act import Act, Messages
+from chaoskit.contract.guarantees.act import Act, Damage, Messages
+from chaoskit.contract.guarantees.mechanism import Mechanism
+from chaoskit.contract.guarantees.setting import Setting
 from chaoskit.contract.hosts.disk import DATA
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
 
-if TYPE_CHECKING:
-    from chaoskit.contract.guarantees.mechanism import Mechanism
-    from chaoskit.contract.guarantees.setting import Setting
-
 Trait = TypeVar("Trait")
-
 
 FOREVER = 2**63 - 1
 """The end of what does not end in a run, ns since its start."""
 
 WAIT_FOR_REPLICAS = "take no replica away while another one is out of sync"
 """A remedy of operators, where no setting helps."""
-
-
-class Damage(Flag):
-    """What a fault may do to the data on a host.
-
-    `FORGETS`: data that was not fsynced is lost. `DESTROYS`: fsynced data may be lost, too. `CORRUPTS`: files are
-    modified without the system's knowledge.
-    """
-
-    NONE = 0
-    FORGETS = auto()
-    DESTROYS = auto()
-    CORRUPTS = auto()
 
 
 @dataclass(frozen=True, slots=True)

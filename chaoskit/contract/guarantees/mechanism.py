@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS, Act
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS, Act, Damage
 
 WRITTEN_BACK_NS = 60 * SECOND
 """How long data may stay in memory only: Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`), which

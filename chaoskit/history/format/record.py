@@ -11,7 +11,7 @@ event; its kind determines which fields are used (the others are zero):
     AUDIT     complete partition  topic              low    end       reached    (end NO_POSITION: it was drained)
     OBSERVED  kind     partition  topic  name op     value  position                                       name
 
-The code of a SEND is an index into `schema.SENDING`, that of an OBSERVED one into `schema.KINDS`; one past the last is
+The code of a SEND is an index into `operation.SENDING`, that of an OBSERVED one into `row.KINDS`; one past the last is
 a kind whose name's id stands in `delivery`. `name` and `key` are ids into the client's names file (0: none);
 `op` counts the client's own operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet of the run.
 

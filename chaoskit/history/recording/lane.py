@@ -26,7 +26,7 @@ def delivered(kind: Callable[..., D], messages: list[Any]) -> tuple[list[D], lis
     """Return the messages that a client library received without an error as deliveries, and the others as they are.
 
     Args:
-        kind: a named tuple with the fields of `chaoskit.history.recording.recorder.Delivery`.
+        kind: a named tuple with the fields of `chaoskit.model.message.Delivery`.
         messages: each has `error()`, `topic()`, `partition()`, `key()`, `value()` and `offset()`.
     """
     good = [message for message in messages if message.error() is None]
@@ -139,7 +139,7 @@ class Lane:
 
         Args:
             op: the operation.
-            deliveries: each as `chaoskit.history.recording.recorder.Delivery`.
+            deliveries: each as `chaoskit.model.message.Delivery`.
             at_ns: when they were received.
         """
         values = []

@@ -113,7 +113,7 @@ class WalWriter(Cursor):
     def send(  # noqa: PLR0917 - keyword arguments would cost a tenth more for each message
         self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
     ) -> int:
-        """Record the invocation of a `send`, or another of `schema.SENDING`, with its message; return its operation.
+        """Record the invocation of a `send`, or another of `operation.SENDING`, with its message; return its operation.
 
         Raises:
             HistoryFull: nothing was recorded, so the message must not be sent; completions can still be recorded.
@@ -203,16 +203,16 @@ class WalWriter(Cursor):
         self, op: int, kind: int, topic_id: int, partition: int, name_id: int, value: int, position: int,
         kind_id: int = NO_DELIVERY,
     ) -> None:  # fmt: skip
-        """Record an observation of an invoked operation: a row of `schema.OBSERVATIONS`.
+        """Record an observation of an invoked operation: a row of `tables.OBSERVATIONS`.
 
         Args:
             op: the operation.
-            kind: index into `schema.KINDS`; one past the last: another kind.
+            kind: index into `row.KINDS`; one past the last: another kind.
             topic_id: id of the topic's name.
             partition: number of the partition.
             name_id: id of the name of the group or subscription; 0 if none.
-            value: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
-            position: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
+            value: see `tables.OBSERVATIONS`; `NO_POSITION` if none.
+            position: see `tables.OBSERVATIONS`; `NO_POSITION` if none.
             kind_id: id of the name of another kind.
 
         Raises:

@@ -38,7 +38,7 @@ class RecordingCost:
 
 
 class _Nowhere:
-    """Keeps the reports, and the first payloads; see `chaoskit.history.recording.recorder.DeliveryReports`."""
+    """Keeps the reports, and the first payloads; see `chaoskit.model.message.DeliveryReports`."""
 
     def __init__(self) -> None:
         self.payloads: list[bytes] = []

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.quantities import HOUR, SECOND
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import validated
 from chaoskit.history.format.fault import Fault

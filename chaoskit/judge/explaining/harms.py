@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.guarantees.mechanism import WRITTEN_BACK_NS, Copies
 from chaoskit.judge.explaining.derived import joined
 from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, names_role

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from chaoskit.base.latency import Ints
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import FOREVER, Damage, Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.hosts.recorded_disk import NEVER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.reading.reader import History

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.guarantees.mechanism import Copies, Elects, Mechanism
 from chaoskit.scenario.plan import Plan
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, Strike
 from chaoskit.contract.faults.part import HostPart
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.installed import nemesis as installed
 from chaoskit.scenario.model import OF_KINDS_TOO, FaultSpec, KindChoice
 from chaoskit.testing.conformance.wants import Wants

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.guarantees.mechanism import Copies, Limit, Mechanism, Party, Retry, Session, Way
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.format.fault import Fault

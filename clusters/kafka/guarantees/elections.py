@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantees.guarantee import WAIT_FOR_REPLICAS, Damage, Declared, Rule
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import WAIT_FOR_REPLICAS, Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Elects, Mechanism
 from clusters.kafka import artifacts
 from clusters.kafka.guarantees.sending import required

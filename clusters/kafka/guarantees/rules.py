@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.guarantees.mechanism import Choice, Copies, Elects, Mechanism
 from chaoskit.contract.guarantees.setting import is_true
 from chaoskit.contract.workloads.traits import Resends

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Rule
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Elects, Mechanism, Required
 from clusters.kafka.guarantees.sending import required
 from clusters.kafka.settings import FLUSH, INTERNAL_FLUSH, KafkaOptions, flushes_each_message, lag_ns, min_insync

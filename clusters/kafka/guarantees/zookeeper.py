@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Rule
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Mechanism
 from clusters.kafka.settings import FORCE_SYNC, zookeepers
 

@@ -96,7 +96,7 @@ def ttl_s(topic: Topic) -> int:
 
 
 def imposed(options: PulsarOptions, topic: Topic) -> dict[str, int]:
-    """Return what brokers do to a queue besides what the workload declared, with names of `schema.QUEUE_SETTINGS`.
+    """Return what brokers do to a queue besides what the workload declared, with names of `QUEUE_SETTINGS`.
 
     Unless they are strict, they deliver a delayed message as much too early as their tick is long.
     """

@@ -34,7 +34,7 @@ NACKS_FREE_SINCE = (4, 3)
 
 
 def imposed(options: RabbitOptions, topic: Topic) -> dict[str, int]:
-    """Return what limits a queue besides what the workload declared, with names of `schema.QUEUE_SETTINGS`."""
+    """Return what limits a queue besides what the workload declared, with names of `QUEUE_SETTINGS`."""
     if topic.model is not QUEUE or "unrouted" in dict(topic.settings):
         return {}
     declared = dict(topic.settings)

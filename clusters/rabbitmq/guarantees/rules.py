@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Party, Required, Retry, Session, Way
 from chaoskit.contract.workloads.traits import Queueing, Resends
 from clusters.common.supervision import RUNS

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.guarantees.guarantee import Damage, Declared
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.guarantees.mechanism import Copies, Required
 from chaoskit.contract.workloads.traits import Queueing
 from clusters.rocketmq.settings import ALL_ACK, COPIES, FLUSH, LAG_MS, LEAST_IN_SYNC, RocketOptions

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import MILLISECOND, SECOND
-from chaoskit.contract.guarantees.act import LATE, PARTS_CONNECTIONS
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.act import LATE, PARTS_CONNECTIONS, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.guarantees.mechanism import (
     Choice,
     Copies,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Rule
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Mechanism, Party, Session
 from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.guarantees.copies import flushes_each, taken

@@ -11,7 +11,8 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import sequence, uint8
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.guarantees.mechanism import Limit, Measure
 from chaoskit.contract.workloads.traits import Paced
 from chaoskit.model.observations.feed import Promise

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
-from chaoskit.contract.guarantees.guarantee import Damage
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.systems.node import Node
 from nemeses.command import CommandOptions, UserCommand
 

@@ -11,8 +11,8 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.workloads.datamodel import LOG, QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Queueing, Resends

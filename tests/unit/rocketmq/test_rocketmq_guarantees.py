@@ -8,7 +8,8 @@ from typing import Any
 import guaranteed
 import pytest
 
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Group, Queueing

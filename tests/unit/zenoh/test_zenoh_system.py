@@ -10,7 +10,8 @@ import guaranteed
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.workloads.traits import Paced
 from chaoskit.model.observations.feed import Promise
 from chaoskit.scenario.plan import read_plan

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantees.guarantee import Damage, Declared, Guarantees, Rule
+from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.guarantees.mechanism import Copies, Mechanism, Required
 
 
