@@ -47,6 +47,7 @@ class KafkaConsumer:
         self._reached: dict[tuple[str, int], int] = {}
         self._rebalances = 0
         self._paused = False
+        self._subscribed = False
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
@@ -73,6 +74,7 @@ class KafkaConsumer:
             if consumer.assignment():
                 self._tell(membership)
 
+        self._subscribed = True
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
 
     def _tell(self, membership: Membership) -> None:
@@ -119,11 +121,20 @@ class KafkaConsumer:
     def seek_to_beginning(self, topic: str, partition: int) -> None:
         self._reached.pop((topic, partition), None)
         # librdkafka rejects seek() on a partition that stopped at an error; assigning it again restarts it.
-        assigned = self._consumer.position(self._consumer.assignment())
-        for position in assigned:
-            if (position.topic, position.partition) == (topic, partition) or position.offset < 0:
-                position.offset = OFFSET_BEGINNING
-        self._consumer.assign(assigned)
+        again = TopicPartition(topic, partition, OFFSET_BEGINNING)
+        if self._subscribed and self._takes_a_few:
+            self._consumer.incremental_unassign([TopicPartition(topic, partition)])
+            self._consumer.incremental_assign([again])
+            return
+        others = [
+            position
+            for position in self._consumer.position(self._consumer.assignment())
+            if (position.topic, position.partition) != (topic, partition)
+        ]
+        # Of which nothing was consumed yet, they have no position: they start where the group had committed.
+        unread = [TopicPartition(other.topic, other.partition) for other in others if other.offset < 0]
+        started = _starts(self._consumer, unread) if unread else []
+        self._consumer.assign([again, *started, *(other for other in others if other.offset >= 0)])
 
     def seek_to_time(self, place: Place, at_ms: int) -> str | None:
         """See `chaoskit.contract.clients.client.SeekingConsumer`."""
