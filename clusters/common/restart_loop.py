@@ -53,7 +53,9 @@ def exits(host: ServiceHost, service: str, needs: tuple[str, ...]) -> list[Reviv
         output = host.run(["sh", "-c", script, "exits", host.log_path(service), _MARK], check=False).out
     except HostError:
         return []
-    now_ns, up_s = time.monotonic_ns(), float(output.rpartition(" ")[2])
+    if "now " not in output:  # the shell was killed, as by a power cut, before it had printed all
+        return []
+    now_ns, up_s = time.monotonic_ns(), float(output.rpartition("now ")[2])
     return [
         Revival(now_ns - int((up_s - float(at_s)) * SECOND), host.name, service, needs, f"exited with status {status}")
         for status, at_s in _EXIT.findall(output)

@@ -49,7 +49,7 @@ class Management:
 
     def feature_flags(self) -> dict[str, str]:
         """Return the states of the feature flags by name."""
-        return {flag["name"]: flag["state"] for flag in self._ask("GET", "/api/feature-flags")}
+        return {flag["name"]: flag["state"] for flag in self._ask("GET", "/api/feature-flags") or []}
 
     def queues(self) -> list[str]:
         """Return the names of all queues and streams."""
