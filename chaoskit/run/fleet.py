@@ -41,6 +41,9 @@ _START_S = 1
 _HEAD_START_NS = 100_000_000
 """Delay from when the last client is ready to the common start."""
 
+STOP_TIMEOUT_S = 60
+"""How long clients may take to end once they are asked to."""
+
 
 class Fleet:
     """The clients of one run.

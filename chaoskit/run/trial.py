@@ -16,29 +16,26 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantees.act import Damage
-from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
 from chaoskit.contract.systems.installation import Revival, Supervision
 from chaoskit.contract.systems.service import Reporting, ServiceError
-from chaoskit.contract.workloads.traits import Backlog, Group, Paced, Routed
-from chaoskit.contract.workloads.workload import PRODUCER, Task
+from chaoskit.contract.workloads.traits import Backlog, Paced, Routed
+from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
-from chaoskit.model.operation import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
-from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.faults.conductor import Conductor
 from chaoskit.run.faults.due import Held
 from chaoskit.run.faults.triggering import Triggers
-from chaoskit.run.fleet import Fleet
-from chaoskit.run.groups import ClientGroup, await_probes
+from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
 from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.recovering import Recovering
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
@@ -46,12 +43,6 @@ from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
 _TICK_S = 0.2
-_AUDITOR_STOPS_S = 8
-_AUDIT_TIMEOUT_S = 600
-_READ_PER_S = 1000
-"""A final read that is slower than this is ended, after the time above."""
-
-_STOP_TIMEOUT_S = 60
 
 
 class Trial:
@@ -144,7 +135,7 @@ class Trial:
             finally:
                 seats.close()
                 fleet.stop(fleet.clients)
-                fleet.join(fleet.clients, _STOP_TIMEOUT_S)
+                fleet.join(fleet.clients, STOP_TIMEOUT_S)
                 survey.close()
                 if self._digester is not None:
                     self._digester.close()
@@ -154,18 +145,7 @@ class Trial:
         clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
         producers = [client for client in clients if client.worker.task.role == PRODUCER]
         consumers = [client for client in clients if client not in producers]
-        conductor = Conductor(
-            self._plan,
-            self._service,
-            self._deployment.hosts,
-            clients,
-            self._folder,
-            origin_ns=self._origin_ns,
-            watcher=self._watcher,
-            in_system=self._in_system,
-            changed=survey.soon,
-            triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
-        )
+        conductor = self._conductor(fleet, survey, clients)
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
@@ -194,9 +174,10 @@ class Trial:
         if full := conductor.course.full or fleet.full():
             raise full
         self._problems += conductor.missed + conductor.course.doubts
-        liveness = self._recover(fleet, producers, consumers)
+        recovering = Recovering(self._plan, self._service, self._watcher, self._interrupted, self._problems)
+        liveness = recovering.wait(fleet, producers, consumers)
         fleet.stop(clients)
-        self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
+        self._problems += fleet.join(clients, STOP_TIMEOUT_S)
         seats.close()
         self._problems += survey.problems + seats.problems
         self.restored = (
@@ -209,6 +190,20 @@ class Trial:
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed(), "answered": survey.answered}
         liveness |= {"load_held_s": round(held_ns / 1e9, 3)} if held_ns else {}
         self._keep(liveness, {"end_ns": load_end_ns - self._origin_ns, "backlog": backlog.told(self._origin_ns)})
+
+    def _conductor(self, fleet: Fleet, survey: Survey, clients: list[Client]) -> Conductor:
+        return Conductor(
+            self._plan,
+            self._service,
+            self._deployment.hosts,
+            clients,
+            self._folder,
+            origin_ns=self._origin_ns,
+            watcher=self._watcher,
+            in_system=self._in_system,
+            changed=survey.soon,
+            triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
+        )
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
         """Write how the load went, and how the system was afterwards."""
@@ -280,65 +275,6 @@ class Trial:
             self._problems.append(INTERRUPTED)
         now_ns = time.monotonic_ns()
         return now_ns if held.lasted_ns else min(due_ns + backlog.lasted_ns(), now_ns), held.lasted_ns
-
-    def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
-        """Wait until the healed cluster is complete, probe it, read everything, and wait for a group."""
-        self._watcher.on(PhaseBegun("recover"))
-        bound_ns = self._plan.scenario.recovery
-        began = time.monotonic()
-        try:
-            self._service.wait_ready(bound_ns / 1e9)
-            whole, why = True, ""
-        except (ServiceError, HostError) as error:
-            whole, why = False, str(error)
-        took_s = time.monotonic() - began
-        self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
-        if any(topic.model.gives_back for topic in self._plan.declared.topics):
-            # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
-            fleet.stop(consumers)
-            self._problems += fleet.join(consumers, _STOP_TIMEOUT_S)
-        self._watcher.on(PhaseBegun("final read"))
-        auditors = self._read_finally(fleet)
-        result = auditors[0].worker.result
-        if unread := result.get("why"):
-            self._problems.append(f"final read: {unread}")
-        accepted = result.get("accepted", False)
-        if whole and not accepted:
-            why = "a partition did not accept a message"
-        liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3), "why": why}
-        if groups := self._groups():
-            members = [consumers[number::groups] for number in range(groups)]
-            liveness["group"] = self._await_groups(members, auditors)
-        return liveness
-
-    def _read_finally(self, fleet: Fleet) -> list[Client]:
-        """Read everything; who interrupts that gets what was read so far. Return the clients that did it."""
-        earlier = self._interrupted.is_set()
-        auditors = fleet.launch([Task(AUDITOR, 0)])
-        fleet.go(auditors)
-        deadline = time.monotonic() + _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S
-        while not earlier and time.monotonic() < deadline and any(client.running() for client in auditors):
-            if self._interrupted.wait(_TICK_S):
-                self._problems.append(INTERRUPTED)
-                fleet.stop(auditors)
-                deadline = time.monotonic() + _AUDITOR_STOPS_S
-                break
-        self._problems += fleet.join(auditors, max(0.0, deadline - time.monotonic()))
-        return auditors
-
-    def _groups(self) -> int:
-        group = self._plan.declared.get(Group)
-        return 0 if group is None else group.count
-
-    def _await_groups(self, members: list[list[Client]], auditors: list[Client]) -> dict[str, Any] | None:
-        """Wait for every group to receive the probes; return how far they got, or None if that cannot be judged."""
-        self._watcher.on(PhaseBegun("group"))
-        wanted, bound_s = sorted(ClientGroup(auditors).probed()), self._plan.scenario.recovery / 1e9
-        groups = [ClientGroup(member) for member in members]
-        group = await_probes(groups, wanted, bound_s, self._interrupted) if wanted else None
-        if group is None:
-            self._problems.append("whether the group receives messages after healing was not seen")
-        return group
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns

@@ -19,6 +19,7 @@ from chaoskit.run.backlog import Backlogging
 from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.recovering import Recovering
 from chaoskit.run.trial import Trial
 
 
@@ -80,14 +81,14 @@ def test_a_load_whose_client_died_ends_then() -> None:
 @pytest.mark.parametrize(("before", "during", "stopped"), [(False, False, 0), (False, True, 1), (True, False, 0)])
 def test_a_final_read_that_is_interrupted_ends_with_what_was_read(before: bool, during: bool, stopped: int) -> None:
     """One that was interrupted before, during the load, still is made."""
-    trial, looks = _trial(), iter(range(3))
+    recovering, looks = _recovering(), iter(range(3))
     stops: list[object] = []
     if before:
-        trial._interrupted.set()
+        recovering._interrupted.set()
 
     def running() -> bool:
         if during:
-            trial._interrupted.set()
+            recovering._interrupted.set()
         return next(looks, None) is not None
 
     auditors = [SimpleNamespace(running=running)]
@@ -95,9 +96,9 @@ def test_a_final_read_that_is_interrupted_ends_with_what_was_read(before: bool, 
         launch=lambda _: auditors, go=lambda _: 0, progress=Progress, stop=stops.append, join=lambda *_: []
     )
 
-    assert trial._read_finally(fleet) == auditors
+    assert recovering._read_finally(fleet) == auditors
     assert len(stops) == stopped
-    assert (INTERRUPTED in trial._problems) == bool(stopped)
+    assert (INTERRUPTED in recovering._problems) == bool(stopped)
 
 
 def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem() -> None:
@@ -128,12 +129,17 @@ def test_what_an_earlier_trial_told_is_not_told_again() -> None:
 def test_a_group_is_judged_by_the_probes_that_the_final_read_received(
     monkeypatch: pytest.MonkeyPatch, auditor: dict[str, Any], consumer: dict[str, Any], group: list[str] | None
 ) -> None:
-    trial = _trial()
-    monkeypatch.setattr("chaoskit.run.trial.await_probes", partial(_within, 0.01))
-    found = trial._await_groups([[_client(**consumer)]], [_client(**auditor)])
+    recovering = _recovering()
+    monkeypatch.setattr("chaoskit.run.recovering.await_probes", partial(_within, 0.01))
+    behind = recovering._await_groups([[_client(**consumer)]], [_client(**auditor)])
 
-    assert (found and found["behind"]) == group
-    assert (trial._problems == []) is (group is not None)
+    assert (behind and behind["behind"]) == group
+    assert (recovering._problems == []) is (group is not None)
+
+
+def _recovering() -> Recovering:
+    given: Any = SimpleNamespace(on=lambda _: None)
+    return Recovering(plan(), given, given, Interruption(), [])
 
 
 def _within(bound_s: float, members: Any, wanted: Any, _: float, interrupted: threading.Event) -> Any:

@@ -1,0 +1,108 @@
+"""Whether the healed system works again: complete, probed, read, and its groups served."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from chaoskit.contract.event import PhaseBegun, Watcher
+from chaoskit.contract.hosts.host import HostError
+from chaoskit.contract.systems.service import Service, ServiceError
+from chaoskit.contract.workloads.traits import Group
+from chaoskit.contract.workloads.workload import Task
+from chaoskit.model.operation import AUDITOR
+from chaoskit.run.client import Client
+from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
+from chaoskit.run.groups import ClientGroup, await_probes
+from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.scenario.plan import Plan
+
+_LOOK_S = 0.2
+_AUDITOR_STOPS_S = 8
+_AUDIT_TIMEOUT_S = 600
+_READ_PER_S = 1000
+"""A final read that is slower than this is ended, after the time above."""
+
+
+class Recovering:
+    """The phase of a trial after its faults are healed.
+
+    Args:
+        plan: the plan.
+        service: the system.
+        watcher: receives the events.
+        interrupted: set when the user interrupts the run.
+        problems: what went wrong is added to these, as sentences.
+    """
+
+    def __init__(
+        self, plan: Plan, service: Service, watcher: Watcher, interrupted: Interruption, problems: list[str]
+    ) -> None:
+        self._plan = plan
+        self._service = service
+        self._watcher = watcher
+        self._interrupted = interrupted
+        self._problems = problems
+
+    def wait(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
+        """Wait until the healed cluster is complete, probe it, read everything, and wait for a group.
+
+        Returns:
+            How that went, as in recovery.json.
+        """
+        self._watcher.on(PhaseBegun("recover"))
+        bound_ns = self._plan.scenario.recovery
+        began = time.monotonic()
+        try:
+            self._service.wait_ready(bound_ns / 1e9)
+            whole, why = True, ""
+        except (ServiceError, HostError) as error:
+            whole, why = False, str(error)
+        took_s = time.monotonic() - began
+        self._problems += fleet.join(producers, STOP_TIMEOUT_S)
+        if any(topic.model.gives_back for topic in self._plan.declared.topics):
+            # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
+            fleet.stop(consumers)
+            self._problems += fleet.join(consumers, STOP_TIMEOUT_S)
+        self._watcher.on(PhaseBegun("final read"))
+        auditors = self._read_finally(fleet)
+        result = auditors[0].worker.result
+        if unread := result.get("why"):
+            self._problems.append(f"final read: {unread}")
+        accepted = result.get("accepted", False)
+        if whole and not accepted:
+            why = "a partition did not accept a message"
+        liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3), "why": why}
+        if groups := self._groups():
+            members = [consumers[number::groups] for number in range(groups)]
+            liveness["group"] = self._await_groups(members, auditors)
+        return liveness
+
+    def _read_finally(self, fleet: Fleet) -> list[Client]:
+        """Read everything; who interrupts that gets what was read so far. Return the clients that did it."""
+        earlier = self._interrupted.is_set()
+        auditors = fleet.launch([Task(AUDITOR, 0)])
+        fleet.go(auditors)
+        deadline = time.monotonic() + _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S
+        while not earlier and time.monotonic() < deadline and any(client.running() for client in auditors):
+            if self._interrupted.wait(_LOOK_S):
+                self._problems.append(INTERRUPTED)
+                fleet.stop(auditors)
+                deadline = time.monotonic() + _AUDITOR_STOPS_S
+                break
+        self._problems += fleet.join(auditors, max(0.0, deadline - time.monotonic()))
+        return auditors
+
+    def _groups(self) -> int:
+        group = self._plan.declared.get(Group)
+        return 0 if group is None else group.count
+
+    def _await_groups(self, members: list[list[Client]], auditors: list[Client]) -> dict[str, Any] | None:
+        """Wait for every group to receive the probes; return how far they got, or None if that cannot be judged."""
+        self._watcher.on(PhaseBegun("group"))
+        wanted, bound_s = sorted(ClientGroup(auditors).probed()), self._plan.scenario.recovery / 1e9
+        groups = [ClientGroup(member) for member in members]
+        group = await_probes(groups, wanted, bound_s, self._interrupted) if wanted else None
+        if group is None:
+            self._problems.append("whether the group receives messages after healing was not seen")
+        return group
