@@ -27,6 +27,7 @@ from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
+from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
