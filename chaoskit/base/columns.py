@@ -58,7 +58,8 @@ def places_in(words: Sequence[str], column: pa.ChunkedArray) -> Ints:
         # A null entry has index NONE, which selects the last element: no word.
         dictionary = [*chunk.dictionary.to_pylist(), None]
         lookup = np.array([words.index(word) if word in words else NONE for word in dictionary], np.int8)
-        constant = len(chunk.dictionary) == 1 and not chunk.null_count
+        # Most words are in few columns: then there is nothing to look up.
+        constant = (len(chunk.dictionary) == 1 and not chunk.null_count) or not (lookup >= 0).any()
         parts.append(np.full(len(chunk), lookup[0]) if constant else lookup[integers(chunk.indices)])
     return np.concatenate(parts)
 

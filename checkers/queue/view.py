@@ -111,7 +111,7 @@ class QueueView:
     @cached_property
     def settles(self) -> Settles:
         """What consumers did with deliveries, without what definitely did not happen."""
-        settled, rows = self._settled_at_all, self.log.operations
+        settled, rows = Settlements.read(self.observations), self.log.operations
         operation = rows.rows_of(settled.op)
         done = rows.outcome[operation] != FAIL
         return Settles(self.ids(settled.value[done]), settled.kind[done], operation[done])
@@ -121,7 +121,10 @@ class QueueView:
         """Whether whoever receives a message has settled it: nobody settled anything, and all that was received was
         polled. What a `receive` is given must be settled, even if nobody ever does."""
         log = self.log
-        return not self._settled_at_all.op.size and not log.operations.takes[log.receives.operation].any()
+        return (
+            not is_one_of(self.observations["kind"], SETTLING).any()
+            and not log.operations.takes[log.receives.operation].any()
+        )
 
     @cached_property
     def acked(self) -> Flags:
@@ -285,11 +288,6 @@ class QueueView:
     def _sessions(self) -> Ints:
         """The session of each intact receive."""
         return self.sessions.of_operations(self.log.operations, self.log.intact.operation)
-
-    @cached_property
-    def _settled_at_all(self) -> Settlements:
-        """Rows of the observations of settlements."""
-        return Settlements.read(self.observations)
 
     def returns(self, values: Ints, until_ns: Ints | int) -> Ints:
         """Return how often, at most, each value (id) can have been returned to the queue until then: by consumers that

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+import numpy as np
 import pyarrow as pa
 
-from chaoskit.base.columns import Ints, codes, integers, places_in
+from chaoskit.base.columns import Ints, integers, places_in
 from chaoskit.model.observations.row import Row, of_kinds
 
 QUEUE_SETTINGS = (
@@ -112,8 +113,10 @@ class Settlements(NamedTuple):
     @classmethod
     def read(cls, observations: pa.Table, kinds: Sequence[str] = SETTLING) -> Self:
         """Read them, or those of some kinds, from the observations of a queue."""
-        rows = of_kinds(observations, *kinds)
-        return cls(integers(rows["op"]), integers(rows["value"]), codes(rows["kind"], SETTLING))
+        # There may be one for each message: only what is needed is copied.
+        kind = places_in(SETTLING, observations["kind"])
+        chosen = np.flatnonzero(np.isin(kind, [SETTLING.index(name) for name in kinds]))
+        return cls(integers(observations["op"])[chosen], integers(observations["value"])[chosen], kind[chosen])
 
 
 @dataclass(frozen=True, slots=True)

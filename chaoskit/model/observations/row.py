@@ -16,6 +16,9 @@ KINDS = (
 """Kinds that a write-ahead log has a code for, which is their place here; others are written by name."""
 
 
+_COLUMNS = ["op", "kind", "name", "value", "position"]
+
+
 class Row(NamedTuple):
     """One row, without its operation and its place. A name is one of the history: the workload's own."""
 
@@ -34,5 +37,6 @@ class Observation(Protocol):
 
 
 def of_kinds(observations: pa.Table, *kinds: str) -> pa.Table:
-    """Return the rows of some kinds, in their order."""
-    return observations.filter(pa.array(is_one_of(observations["kind"], kinds)))
+    """Return the rows of some kinds, in their order, without their places."""
+    wanted = pa.array(is_one_of(observations["kind"], kinds))
+    return observations.select(_COLUMNS).filter(wanted)
