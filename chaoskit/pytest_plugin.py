@@ -67,20 +67,11 @@ def _refuse_unmarked(items: list[pytest.Item]) -> None:
 
 def _is_named(config: pytest.Config, item: pytest.Item) -> bool:
     """Return whether the command line names this very test by its id, with or without its parameters."""
-    own = item.nodeid.partition("[")[0]
-    named = [argument.replace("\\", "/") for argument in config.args if "::" in argument]
-    return any(_same(argument.partition("[")[0], own) and _of(argument, item.nodeid) for argument in named)
-
-
-def _same(argument: str, nodeid: str) -> bool:
-    """Return whether an id of the command line, whose path may be longer, is that of a test."""
-    (path, _, names), (own_path, _, own_names) = argument.partition("::"), nodeid.partition("::")
-    return names == own_names and Path(path).name == Path(own_path).name
-
-
-def _of(argument: str, nodeid: str) -> bool:
-    parameters = argument.partition("[")[1:]
-    return not any(parameters) or nodeid.endswith("".join(parameters))
+    name = item.nodeid.partition("::")[2]
+    names = {name, name.partition("[")[0]}
+    named = [argument.partition("::") for argument in config.args if "::" in argument]
+    folder = config.invocation_params.dir
+    return any(own in names and (folder / path).resolve() == item.path.resolve() for path, _, own in named)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

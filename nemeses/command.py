@@ -154,7 +154,7 @@ def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> 
     Raises:
         NemesisError: it failed, took too long, or does not exist.
     """
-    what = f"{step} of {node.name}"
+    step_name = f"{step} of {node.name}"
     try:
         process = subprocess.Popen(
             command,
@@ -167,15 +167,15 @@ def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> 
             start_new_session=True,
         )
     except OSError as error:
-        raise NemesisError(f"{what}: {command[0]}: {error.strerror}") from error
+        raise NemesisError(f"{step_name}: {command[0]}: {error.strerror}") from error
     try:
         said, _ = process.communicate(timeout=options.timeout / 1e9)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise NemesisError(f"{what}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
+        raise NemesisError(f"{step_name}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
     if process.returncode != 0:
-        raise NemesisError(f"{what}: exit status {process.returncode}: {said.strip()[-_OUTPUT_MAX:]}")
+        raise NemesisError(f"{step_name}: exit status {process.returncode}: {said.strip()[-_OUTPUT_MAX:]}")
     return said.strip()[-_OUTPUT_MAX:]
 
 

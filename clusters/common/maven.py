@@ -137,8 +137,8 @@ def explain(release: Release, output: str) -> str:
         here = [name.partition("-")[2] for name in cached(release.system.lower())]
         near = [candidate for candidate in here if candidate.startswith(f"{version}.")] or here
         remedy = f"try {', '.join(near)}, which this machine has; " if near else ""
-        what = f"cluster.version: there is no {release.system} {version}"
-        return f"{what}; {remedy}for a list of releases, see {release.listing}"
+        missing = f"cluster.version: there is no {release.system} {version}"
+        return f"{missing}; {remedy}for a list of releases, see {release.listing}"
     if _UNREACHED.search(output):
         return (
             f"{release.system} {version} is not in the cache and cannot be downloaded: the Maven repository does not "

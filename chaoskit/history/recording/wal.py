@@ -43,7 +43,7 @@ from chaoskit.history.recording.names import NameLog
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.message import NO_POSITION
 
-__all__ = ["NO_DELIVERY", "NO_POSITION", "NO_TIME", "HistoryFull", "WalWriter"]
+__all__ = ["NO_DELIVERY", "NO_TIME", "HistoryFull", "WalWriter"]
 
 SEGMENT_BYTES = 16 << 20  # 230,000 events: one second of full load, and cheap enough to keep one in reserve
 

@@ -46,8 +46,7 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
         guard: keeps what raises.
     """
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
-    no_readers: list[Readers] = []
-    read = guard.run(lambda: readers_of(history, load["end_ns"]), no_readers, _READERS) if recorded else no_readers
+    read = guard.run(lambda: readers_of(history, load["end_ns"]), list[Readers], _READERS) if recorded else []
     of_readers = [changed for reader in read for changed in reader.changes()]
     late = [late_ms(seconds, fault.start_ns, fault.healed_ns) for fault in recorded]
     late_starts = subject.late_starts(recorded)
@@ -56,13 +55,12 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     stakes: Mapping[int, int] = {}
     opened: Mapping[int, Mapping[str, int]] = {}
     if not digested(history.folder):
-        stakes = guard.run(lambda: at_stake(history, subject, placements, took), {}, _STAKES)
+        stakes = guard.run(lambda: at_stake(history, subject, placements, took), dict, _STAKES)
         declared = subject.plan.declared if subject.plan else None
-        opened = guard.run(lambda: open_under(history, read, declared) if declared else {}, {}, _STAKES)
-    nobody_can_tell: list[tuple[dict[str, Any] | None, list[str]]] = [(None, [])] * len(recorded)
-    consequent = guard.run(
+        opened = guard.run(lambda: open_under(history, read, declared) if declared else {}, dict, _STAKES)
+    consequent: Sequence[tuple[dict[str, Any] | None, list[str]]] = guard.run(
         lambda: consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late),
-        nobody_can_tell,
+        lambda: [(None, [])] * len(recorded),
         "the measurement of consequences",
     )
     for fault, times, (changed, doubts), its_late in zip(

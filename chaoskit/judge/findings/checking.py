@@ -24,7 +24,7 @@ from chaoskit.history.compacting.drivers import apart_ns
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.findings.clocks import certain
 from chaoskit.judge.findings.dating import dated
-from chaoskit.judge.findings.guard import Guard, Strict
+from chaoskit.judge.findings.guard import Guard
 from chaoskit.judge.findings.proved import committed, proved
 from chaoskit.judge.findings.windows import windows
 from chaoskit.judge.timing.models import model_of
@@ -44,7 +44,7 @@ class Checked:
 
 
 _NOTHING = Checked(FINDINGS.empty_table(), None)
-_STRICT = Strict()
+_STRICT = Guard(strict=True)
 
 Imposed = Mapping[str, tuple[tuple[str, int], ...]]
 
@@ -165,7 +165,9 @@ def check_partition(part: Part, guard: Guard = _STRICT) -> list[Checked]:
     part = replace(part, operations=committed(part.operations, part.setting.proved))
     where = f"{part.setting.topic}/{part.setting.partition}"
     checked = [
-        guard.run(partial(_check, checker, part), _NOTHING, name_of(checker), anomalies=names_of(checker), where=where)
+        guard.run(
+            partial(_check, checker, part), lambda: _NOTHING, name_of(checker), anomalies=names_of(checker), where=where
+        )
         for checker in checkers()
     ]
     return [Checked(dated(part, result.findings), result.extract) for result in checked]
@@ -228,8 +230,8 @@ def settle_and_conclude(
     for index, checker in enumerate(checkers()):
         of_partitions = [results[index] for results in checked]
         conclude = partial(_conclude, checker, of_partitions, sent, operations)
-        findings = _joined(of_partitions)
-        tables.append(guard.run(conclude, findings, name_of(checker), anomalies=names_of(checker)))
+        of_each = partial(_joined, of_partitions)
+        tables.append(guard.run(conclude, of_each, name_of(checker), anomalies=names_of(checker)))
     return pa.concat_tables([FINDINGS.empty_table(), *tables]).unify_dictionaries().combine_chunks()
 
 

@@ -38,24 +38,30 @@ class Raised:
 
 @dataclass
 class Guard:
-    """Runs code of which the result is only a part of the verdict, and keeps what it raised."""
+    """Runs code of which the result is only a part of the verdict, and keeps what it raised.
+
+    Attributes:
+        raised: what was raised, in order.
+        strict: whether everything is raised instead, for those who develop a checker.
+    """
 
     raised: list[Raised] = field(default_factory=list)
+    strict: bool = False
 
     def run(
         self,
         action: Callable[[], Result],
-        instead: Result,
+        instead: Callable[[], Result],
         code: str,
         *,
         anomalies: Iterable[str] = (),
         where: str = "",
     ) -> Result:
-        """Return the result of `action`, or `instead` if it raises.
+        """Return the result of `action`, or that of `instead` if it raises.
 
         Args:
             action: the code.
-            instead: the result if it raises.
+            instead: makes the result if it raises; called only then.
             code: what it is, as the subject of a sentence.
             anomalies: the anomalies that are not judged if it raises.
             where: the partition that it judges; empty: it is about all of the run.
@@ -67,10 +73,12 @@ class Guard:
             return action()
         except ChaoskitError:
             raise
-        except Exception as error:  # noqa: BLE001  # the boundary: no checker and no figure may cost the verdict
+        except Exception as error:  # the boundary: no checker and no figure may cost the verdict
+            if self.strict:
+                raise
             words = " ".join(f"{type(error).__name__}: {error}".split())
             self.raised.append(Raised(code, tuple(anomalies), where, words, traceback.format_exc()))
-            return instead
+            return instead()
 
     def unjudged(self) -> dict[str, str]:
         """Return the anomalies that are not judged, or not everywhere, each with what raised."""
@@ -96,22 +104,6 @@ class Guard:
             return
         path.parent.mkdir(exist_ok=True)
         durable.write(path, "\n".join(_entry(raised) for raised in self.raised).encode())
-
-
-class Strict(Guard):
-    """Lets everything raise: for those who develop a checker."""
-
-    def run(
-        self,
-        action: Callable[[], Result],
-        instead: Result,
-        code: str,
-        *,
-        anomalies: Iterable[str] = (),
-        where: str = "",
-    ) -> Result:
-        """Return the result of `action`; see `Guard.run`."""
-        return action()
 
 
 def _entry(raised: Raised) -> str:

@@ -61,7 +61,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     digest = several.digest if several else None
     explained = guard.run(
         lambda: subject.explain(findings, history, placements, messages, digest),
-        undecided(findings, f"the rules could not be applied ({LOG})"),
+        lambda: undecided(findings, f"the rules could not be applied ({LOG})"),
         "a rule",
     )
     counts = counted(explained.findings, messages)
@@ -90,8 +90,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     seconds = seconds_of(folder)
     took = explained_by(anomalies)
     faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, took, guard))
-    unexposed: dict[str, Any] = {}
-    exposure = guard.run(lambda: recorded_exposure(folder, subject), unexposed, "the measurement of exposure")
+    exposure = guard.run(lambda: recorded_exposure(folder, subject), dict[str, Any], "the measurement of exposure")
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = final_read(subject, history)
     totals = load["counts"]

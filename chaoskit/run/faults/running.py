@@ -40,7 +40,7 @@ class RunningFault:
         self._course = course
         self.record: Fault = Fault(
             number, planned.kind, course.now_ns(), planned.on, planned.for_ns, planned.parameters
-        )  # fmt: skip
+        )
 
     def run(self) -> bool:
         """Take it through all of its steps; return whether it had its turn before the load ended."""

@@ -268,6 +268,14 @@ def test_a_chaos_test_that_is_named_by_its_id_runs(
     pytester.runpytest(*named).assert_outcomes(passed=passed, skipped=skipped)
 
 
+def test_an_id_names_the_test_of_its_own_file_only(pytester: pytest.Pytester) -> None:
+    source = "import pytest\n\n@pytest.mark.chaos\ndef test_cut() -> None: pass\n"
+    for folder in ("own", "other"):
+        package = pytester.mkpydir(folder)
+        (package / "test_it.py").write_text(source)
+    pytester.runpytest("own/test_it.py::test_cut", "other").assert_outcomes(passed=1, skipped=1)
+
+
 def test_an_unmarked_test_that_uses_the_fixture_is_refused(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_cut="""
