@@ -6,8 +6,8 @@ last copy is, or when a host becomes leader that need not have had it. Messages 
 two events have the same fate, so that a million of them cost as much as one, and a search in a sorted array.
 
 Three facts that are easily forgotten: a power cut takes what was acknowledged until it was *proved*, not until it
-began; a host that is in sync at a later look has the message; a host that leads is in sync with itself, which says
-nothing.
+began; a host that is in sync at a later look has the message, unless nobody led in between; a host that leads is in
+sync with itself, which says nothing.
 """
 
 from __future__ import annotations
@@ -252,8 +252,26 @@ class _Partition:
         events += [(at_ns, None, None) for at_ns in back]
         if lag_ns is not None:
             # Who is in sync was seen some time before: what is so still after another look was so all the time.
-            events += [(at_ns + LOOK_NS, None, None) for at_ns in (acked_ns + lag_ns, *back)]
+            events += [(at_ns + LOOK_NS, None, None) for at_ns in (self._followed_ns(acked_ns, lag_ns), *back)]
         return sorted(events, key=lambda event: (event[0], event[1] is None))
+
+    @cached_property
+    def _vacancies(self) -> list[tuple[int, int]]:
+        """From when until when nobody led: a look at it repeats who was in sync before."""
+        return [
+            (standing.at_ns, following.at_ns)
+            for standing, following in pairwise(self._standings)
+            if not standing.leader
+        ]
+
+    def _followed_ns(self, acked_ns: int, lag_ns: int) -> int:
+        """Return when a host that counts as in sync must have what was acknowledged then: it may lag for some time,
+        and follows nobody while nobody leads."""
+        followed_ns = acked_ns + lag_ns
+        for from_ns, to_ns in self._vacancies:
+            if from_ns < followed_ns and acked_ns < to_ns:
+                followed_ns += to_ns - max(from_ns, acked_ns)
+        return followed_ns
 
     def _damaged(self, state: _State, harm: Harm, acked_ns: int) -> SendFate | None:
         copy = state.copies.get(harm.host)
@@ -317,7 +335,7 @@ class _Partition:
         for host in standing.in_sync - {state.leader}:
             copy = state.copies.get(host)
             if copy is None:
-                if at_ns >= acked_ns + lag_ns:
+                if at_ns >= self._followed_ns(acked_ns, lag_ns):
                     state.copies[host] = _Copy(at_ns)
             elif copy.gone is not None and at_ns >= copy.gone.back_ns + (1 if copy.left else LOOK_NS):
                 copy.gone, copy.since_ns = None, at_ns

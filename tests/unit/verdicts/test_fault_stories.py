@@ -53,6 +53,26 @@ def test_acks_one_takes_a_new_leader(tmp_path: Path, kind: str, host: str, led_b
 
 
 @pytest.mark.parametrize(
+    ("first", "led_meanwhile", "allowed"), [(390, False, True), (0, False, False), (390, True, False)]
+)
+def test_nobody_catches_up_while_nobody_leads(tmp_path: Path, first: int, led_meanwhile: bool, allowed: bool) -> None:
+    load = {**LOAD, "consumption": "assigned", "duration": "90s", "producer": {"acks": 1}}
+    lagging = {"system": "kafka", "hosts": 3, "config": {"replica.lag.time.max.ms": 10_000}}
+    run = StoryRun(tmp_path, load, cluster=lagging)
+    everybody = ("n1", "n2", "n3")
+    run.led("n1", in_sync=everybody)
+    run.led("n1" if led_meanwhile else "", 41, in_sync=everybody)
+    run.led("n1", 82, in_sync=everybody)
+    run.led("n2", 83, in_sync=("n2",))
+    run.fault("kill", everybody, 40, 50 if led_meanwhile else 84)
+    for value in range(400):
+        run.send("producer-0", value, value * 0.1, value)
+    run.read_back(100, {value: value for value in range(400) if not first <= value < first + 10}, end=400)
+
+    assert found(run.judged(90, 10))["lost"] == (10, allowed)
+
+
+@pytest.mark.parametrize(
     ("kind", "seen_s", "first", "allowed"),
     [
         ("partition", 11.5, 120, True),
