@@ -100,6 +100,12 @@ class Management:
         record = self._ask("GET", f"{self._path_of(name)}?disable_stats=true&enable_queue_totals=true") or {}
         return record.get("state")
 
+    def raft_states(self, name: str) -> dict[str, str]:
+        """Return the Raft state of each member of a quorum queue, by Erlang node, such as `leader` or `noproc`; empty
+        if the release does not say it."""
+        members = self._ask("GET", f"/api/queues/quorum/{self._vhost}/{quote(name, safe='')}/status") or []
+        return {member["Node Name"]: member["Raft State"] for member in members}
+
     def close(self) -> None:
         """Close all connections."""
         self._client.close()

@@ -10,6 +10,9 @@ from chaoskit.model.place import Place
 from clusters.rabbitmq.deploy.management import Management
 from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of, online_of
 
+_TAKES_PART = ("leader", "follower")
+"""Raft states of a member that takes part in new writes."""
+
 
 class StoredQueues:
     """What a trial stores in RabbitMQ.
@@ -48,7 +51,14 @@ class StoredQueues:
 
     def told(self, name: str) -> Mapping[str, Any]:
         """Return what a node tells about a queue or stream; empty if it does not exist."""
-        return self._management.queue(name) or {}
+        info = self._management.queue(name) or {}
+        if info.get("type") == QUORUM and set(info.get("online", ())) != set(info.get("members", ())):
+            # The statistics of a former leader are merged with those of the new one, and may say for minutes that it
+            # is alone.
+            states = self._management.raft_states(name)
+            if states:
+                info["online"] = [node for node, state in states.items() if state in _TAKES_PART]
+        return info
 
     def of(self, place: Place | None) -> str:
         """Return the name of the first queue or stream that stores a partition.
@@ -93,7 +103,7 @@ class StoredQueues:
     def _lacks(self, name: str) -> str:
         """Return what a queue lacks. Its state is part of the statistics, which an idle queue whose leader has changed
         may not have for minutes; then that of its record counts."""
-        info = self._management.queue(name)
-        if info is not None and info.get("type") not in (QUORUM, STREAM) and "state" not in info:
+        info = dict(self.told(name))
+        if info and info.get("type") not in (QUORUM, STREAM) and "state" not in info:
             info["state"] = self._management.recorded_state(name)
-        return lacks(name, info)
+        return lacks(name, info or None)

@@ -18,14 +18,16 @@ from clusters.rabbitmq.settings import host_name
 
 
 @contextmanager
-def _node(told: dict[str, Any], recorded: dict[str, Any]) -> Iterator[Management]:
-    """Tell this of every queue: with statistics, and without them."""
+def _node(told: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] | None = None) -> Iterator[Management]:
+    """Tell this of every queue: with statistics, and without them; and the Raft states of its members, if given."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            of_queue = recorded if "disable_stats=true" in self.path else told
+            of_queue: Any = recorded if "disable_stats=true" in self.path else told
+            if self.path.endswith("/status"):
+                of_queue = [{"Node Name": node, "Raft State": state} for node, state in (raft or {}).items()]
             written = json.dumps([] if self.path == "/api/nodes" else of_queue).encode()
-            self.send_response(200)
+            self.send_response(404 if self.path.endswith("/status") and raft is None else 200)
             self.send_header("Content-Length", str(len(written)))
             self.end_headers()
             self.wfile.write(written)
@@ -66,3 +68,25 @@ def test_what_is_missing_of_a_queue(told: dict[str, Any], recorded: dict[str, An
 
     assert found.startswith(missing)
     assert bool(found) == bool(missing)
+
+
+@pytest.mark.parametrize(
+    ("raft", "missing"),
+    [
+        (None, "q has the members ['n1'] of"),
+        ({"n1": "follower", "n2": "leader"}, ""),
+        ({"n1": "follower", "n2": "noproc"}, "q has the members ['n1'] of"),
+        ({"n1": "follower", "n2": "noconnection"}, "q has the members ['n1'] of"),
+        ({"n1": "leader", "n2": "receive_snapshot"}, "q has the members ['n1'] of"),
+    ],
+)
+def test_raft_knows_better_than_the_statistics_of_a_former_leader(raft: dict[str, str] | None, missing: str) -> None:
+    info = {"type": "quorum", "leader": "n1", "members": ["n1", "n2"], "online": ["n1"]}
+    with _node(info, {}, raft) as management:
+        stored = StoredQueues(management, host_name)
+        stored.places["q"] = ("queue-0", 0)
+
+        lack = stored.missing({})
+
+    assert lack.startswith(missing)
+    assert bool(lack) == bool(missing)
