@@ -11,7 +11,7 @@ from chaoskit.base import plugins
 from chaoskit.contract import installed
 from chaoskit.contract.systems.explaining import explanations
 from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS, System
-from chaoskit.contract.workloads.workload import Workload
+from chaoskit.contract.workloads.workload import Workload, example_options
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
 NO = "no"
@@ -97,7 +97,7 @@ def _meaning(power: type) -> str:
 
 
 def _runs(workload: Workload, system: System, has: set[type]) -> bool:
-    options = workload.options()
+    options = example_options(workload)
     models = {topic.model for topic in workload.topics(options, 3)}
     return {*workload.client_powers} <= has and models <= {*system.models}
 

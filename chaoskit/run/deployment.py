@@ -37,6 +37,7 @@ class Requirements:
     provider: str
     hosts: int
     seats: int
+    applications: int
     provider_options: Any
     system: str
     system_options: Any
@@ -50,8 +51,8 @@ class Requirements:
         spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
         return cls(
-            spec.provider, spec.hosts, spec.seats, plan.provider_options, spec.system, options, spec.sync, spec.attach,
-            preceded(plan),
+            spec.provider, spec.hosts, spec.seats, spec.applications, plan.provider_options, spec.system, options,
+            spec.sync, spec.attach, preceded(plan),
         )  # fmt: skip
 
     def covers(self, other: Requirements) -> bool:
@@ -68,7 +69,7 @@ class Deployment:
     Attributes:
         id: id of this deployment, unique on this machine.
         service: the system.
-        hosts: all hosts of the lab: those of the system, then those on which only clients run.
+        hosts: all hosts of the lab: those of the system, those on which only clients run, those of the application.
         journal: journal of everything created on the machine.
         trials: names of the runs on this deployment, oldest first.
 
@@ -103,7 +104,14 @@ class Deployment:
     @property
     def seats(self) -> Sequence[ServiceHost]:
         """The hosts on which clients run; empty if they run on this machine."""
-        return self._lab.hosts[self._ground.hosts :] if self._ground.seats else ()
+        begin = self._ground.hosts
+        return self._lab.hosts[begin : begin + self._ground.seats]
+
+    @property
+    def application_hosts(self) -> Sequence[ServiceHost]:
+        """The hosts of the instances of the application under test."""
+        begin = self._ground.hosts + self._ground.seats
+        return self._lab.hosts[begin:] if self._ground.applications else ()
 
     def start(self) -> None:
         """Start the system on all hosts where it is not running."""
@@ -174,7 +182,7 @@ class Deployment:
         try:
             watcher.on(PhaseBegun("hosts"))
             spec = plan.scenario.cluster
-            wanted = self.journal, spec.hosts + spec.seats, plan.provider_options, plan.host_powers_needed
+            wanted = self.journal, spec.lab_size, plan.provider_options, plan.host_powers_needed
             if isinstance(plan.system, Rooted) and self._attached is None:
                 return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
             return plan.provider.provision(*wanted)

@@ -76,6 +76,10 @@ class Fleet:
         self._started = count()
         self.clients: list[Client] = []
 
+    def number(self) -> int:
+        """Return the next process number of the history."""
+        return next(self._started)
+
     def launch(self, tasks: Sequence[Task]) -> list[Client]:
         """Start a process for each task and wait until all clients are connected.
 

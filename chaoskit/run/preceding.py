@@ -8,6 +8,7 @@ from chaoskit.contract.faults.nemesis import Preceding
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.service import Service
+from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS
 from chaoskit.scenario.plan import Plan
 
 
@@ -17,11 +18,13 @@ def preceded(plan: Plan) -> Mapping[str, frozenset[str]]:
     A role may be held by any host of the system.
     """
     cluster = plan.scenario.cluster
-    system = cluster.host_names[: cluster.hosts]
+    system, of_application = cluster.system_hosts, {APPLICATION, APPLICATIONS}
     names_by_kind: dict[str, frozenset[str]] = {}
     for fault in plan.faults:
         if isinstance(nemesis(fault.kind), Preceding):
             named = {*fault.on, *fault.spare}
+            if named & of_application:
+                named = {*(named - of_application), *cluster.application_hosts}
             names = named if named <= {*cluster.host_names} else {*system, *(named & {*cluster.host_names})}
             names_by_kind[fault.kind] = names_by_kind.get(fault.kind, frozenset()) | names
     return names_by_kind

@@ -26,6 +26,8 @@ from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run import gauge
+from chaoskit.run.application.instances import Instances
+from chaoskit.run.application.starting import start_application
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
@@ -85,6 +87,7 @@ class Trial:
         self._digester: Digester | None = None
         self._problems: list[str] = []
         self._revived_before = 0
+        self._application: Instances | None = None
 
     def execute(self) -> None:
         """Execute all steps.
@@ -110,7 +113,7 @@ class Trial:
         self._watcher.on(PhaseBegun("ready"))
         service.begin_trial(self._namespace, self._plan.system_options)
         service.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
-        created = [*topics, *self._plan.side_topics]
+        created = [topic for topic in (*topics, *self._plan.side_topics) if topic.stored]
         self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in created])
         self._report_settings()
         self._deployment.sync()
@@ -135,6 +138,8 @@ class Trial:
                 self._drive(fleet, survey, seats)
             finally:
                 seats.close()
+                if self._application is not None:
+                    self._application.stop()
                 fleet.stop(fleet.clients)
                 fleet.join(fleet.clients, STOP_TIMEOUT_S)
                 survey.close()
@@ -146,7 +151,12 @@ class Trial:
         clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
         producers = [client for client in clients if client.worker.task.role == PRODUCER]
         consumers = [client for client in clients if client not in producers]
+        if self._plan.application is not None:
+            self._watcher.on(PhaseBegun("application"))
+            self._application = start_application(self._plan, self._deployment, fleet, self._folder, self._in_system)
         conductor = self._conductor(fleet, survey, clients)
+        if self._application is not None:
+            self._application.occupancy = conductor.course.occupancy
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
@@ -177,6 +187,8 @@ class Trial:
         self._problems += conductor.missed + conductor.course.doubts
         recovering = Recovering(self._plan, self._service, self._watcher, self._interrupted, self._problems)
         liveness = recovering.wait(fleet, producers, consumers)
+        if self._application is not None:
+            self._problems += self._application.stop()
         fleet.stop(clients)
         self._problems += fleet.join(clients, STOP_TIMEOUT_S)
         seats.close()
@@ -204,6 +216,7 @@ class Trial:
             in_system=self._in_system,
             changed=survey.soon,
             triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
+            application=self._application,
         )
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
@@ -291,6 +304,7 @@ class Trial:
             "run_id": read_run_id(self._folder / "wal"),
             "namespace": self._namespace,
             "bound_ns": scenario.recovery,
+            "application_hosts": [host.address for host in self._deployment.application_hosts],
         }
 
     def _in_system(self, name: str) -> str:

@@ -142,6 +142,7 @@ def _run(order_path: str) -> None:
                 recorder=WalRecorder(wal, order["run_id"], order["namespace"]),
                 control=link,
                 bound_ns=order["bound_ns"],
+                application_hosts=tuple(order["application_hosts"]),
             )
         )
 

@@ -10,7 +10,7 @@ from chaoskit.contract.clients.client import SeekingClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.explaining import explanations
 from chaoskit.contract.systems.system import Queues, System, Typed
-from chaoskit.contract.workloads.traits import Queueing, Replays
+from chaoskit.contract.workloads.traits import Backlog, Queueing, Replays, Resends, Routed, Transactions
 from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.model import Scenario
 
@@ -61,6 +61,32 @@ def check_copies(system: System, load: Any, declared: Declared) -> None:
                 f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
                 f"set workload.type to one of {', '.join(replicated)}"
             )
+
+
+def check_record(scenario: Scenario, declared: Declared) -> None:
+    """Reject a record of latencies only of a workload whose losses cannot be told from sequences.
+
+    Raises:
+        BadInput: names the remedy.
+    """
+    if scenario.record == "history":
+        return
+    if declared.get(Routed) is None or declared.get(Transactions) is not None or declared.get(Resends) is not None:
+        kind = scenario.workload.kind
+        raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
+    if scenario.workload.drivers:
+        raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
+
+
+def check_backlog(scenario: Scenario, declared: Declared) -> None:
+    """Reject a backlog that would begin after the load.
+
+    Raises:
+        BadInput: names the key.
+    """
+    backlog, lasts_ns = declared.get(Backlog), scenario.workload.duration
+    if backlog is not None and backlog.after_ns >= lasts_ns:
+        raise BadInput(f"workload.backlog.after: must be before the end of the load, {format_duration(lasts_ns)}")
 
 
 def _check_replays(scenario: Scenario, replays: Replays, why_not: str) -> None:

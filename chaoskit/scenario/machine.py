@@ -30,7 +30,7 @@ def check_machine(plan: Plan) -> None:
     problems.tried(_check_memory, plan)
     problems.tried(
         plan.provider.check,
-        plan.scenario.cluster.hosts + plan.scenario.cluster.seats,
+        plan.scenario.cluster.lab_size,
         plan.provider_options,
         plan.host_powers_needed,
     )

@@ -59,6 +59,7 @@ class ClusterSpec(BaseModel):
     Attributes:
         hosts: number of hosts that the system runs on; 0 for a system that runs between its clients.
         seats: number of further hosts, on which producers and consumers run in turn; 0: they run on this machine.
+        applications: number of further hosts, one for each instance of the application under test.
         zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
             is told.
         attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
@@ -79,6 +80,7 @@ class ClusterSpec(BaseModel):
     max_bytes: Annotated[SizeOrBytes, Field(gt=0)] | None = None
     hosts: int = Field(default=3, ge=0, le=200)
     seats: int = Field(default=0, ge=0, le=200)
+    applications: int = Field(default=0, ge=0, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = LOCAL
     disk: dict[str, Any] = {}
@@ -115,9 +117,7 @@ class ClusterSpec(BaseModel):
     @property
     def host_provider(self) -> str:
         """The provider of the hosts."""
-        if self.inventory:
-            return REMOTE
-        return ATTACHED if self.attach else self.provider
+        return REMOTE if self.inventory else ATTACHED if self.attach else self.provider
 
     @property
     def host_options(self) -> tuple[str, dict[str, Any]]:
@@ -126,10 +126,25 @@ class ClusterSpec(BaseModel):
 
     @property
     def host_names(self) -> list[str]:
-        """The names of all hosts: those of the inventory, or n1, n2, ...; seats come last."""
+        """The names of all hosts: those of the inventory, or n1, n2, ...; last come seats, and then applications."""
         if self.names_hosts:
             return [str(name) for name in self.inventory["hosts"]]
-        return [f"n{index}" for index in range(1, self.hosts + self.seats + 1)]
+        return [f"n{index}" for index in range(1, self.lab_size + 1)]
+
+    @property
+    def lab_size(self) -> int:
+        """How many hosts a lab has."""
+        return self.hosts + self.seats + self.applications
+
+    @property
+    def system_hosts(self) -> list[str]:
+        """The names of the hosts that the system runs on."""
+        return self.host_names[: len(self.host_names) - self.seats - self.applications]
+
+    @property
+    def application_hosts(self) -> list[str]:
+        """The names of the hosts of the application's instances."""
+        return self.host_names[-self.applications :] if self.applications else []
 
 
 class WorkloadSpec(BaseModel):

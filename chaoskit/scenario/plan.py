@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 from chaoskit.base.downloads import told_only
 from chaoskit.base.errors import BadInput, Problems, nearest
-from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.clients.driver import Driving
 from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
@@ -19,12 +18,14 @@ from chaoskit.contract.mistakes import Model, validated, without_wrong
 from chaoskit.contract.systems.attach import Attaching
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.system import Fetching, System, Varied, between_clients, typed
+from chaoskit.contract.workloads.application import Application, Applying
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Backlog, Paced, Resends, Routed, Transactions
+from chaoskit.contract.workloads.traits import Paced
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, SideTopics, Workload
+from chaoskit.scenario.applications import application_roles, check_application, with_application, with_promise
 from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
-from chaoskit.scenario.loads import check_copies, check_workload, missing_powers
+from chaoskit.scenario.loads import check_backlog, check_copies, check_record, check_workload, missing_powers
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.triggers import check_triggers
@@ -65,6 +66,17 @@ class Plan:
         """Topics that the workload's clients need besides those of the load."""
         workload = self.workload
         return workload.side_topics(self.workload_options) if isinstance(workload, SideTopics) else []
+
+    @property
+    def application(self) -> Application | None:
+        """How the instances of the application under test are run; None: there is none, or others run it."""
+        workload = self.workload
+        return workload.application(self.workload_options) if isinstance(workload, Applying) else None
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Those of the system, and what the owner of an application under test promises."""
+        return with_promise(self.system.guarantees, self.workload)
 
     @property
     def host_powers_needed(self) -> frozenset[type]:
@@ -194,8 +206,9 @@ class _Planning:
         tried(check_copies, system, loading, declared)
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
-        tried(_check_record, scenario, declared)
-        tried(_check_backlog, scenario, declared)
+        tried(check_record, scenario, declared)
+        tried(check_backlog, scenario, declared)
+        tried(check_application, cluster)
         if not self._recorded:
             tried(check_findable, scenario.expect, installed.anomalies(), declared)
             if cluster.attach:
@@ -262,7 +275,9 @@ def _given(cluster: ClusterSpec, system: System) -> dict[str, Any]:
 
 
 def _seated(scenario: Scenario) -> Scenario:
-    """Return a scenario in which all hosts of a system that runs between its clients are theirs."""
+    """Return a scenario with a host for each instance of the application, and in which all hosts of a system that runs
+    between its clients are theirs."""
+    scenario = with_application(scenario)
     cluster = scenario.cluster
     try:
         system = installed.system(cluster.system, "cluster.system")
@@ -297,11 +312,11 @@ def _allowed(
         hits_clients=lambda kind: nemesis(kind).hits == "clients",
         lasts=lambda kind: nemesis(kind).lasts,
         zones=scenario.cluster.zones,
-        drawn=scenario.cluster.host_names[: scenario.cluster.hosts] or scenario.cluster.host_names,
+        drawn=scenario.cluster.system_hosts or scenario.cluster.host_names,
     )
     return Allowed(
         targets=targets,
-        roles=_roles(scenario.cluster, *cluster),
+        roles=[*_roles(scenario.cluster, *cluster), *application_roles(scenario.cluster)],
         partitions=[
             f"{topic}/{number}" for declared_topic in declared.topics for topic, number in declared_topic.places
         ],
@@ -357,22 +372,6 @@ def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> 
         if name not in known:
             where = nearest(name, known) if known else "name it there, below drivers"
             raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
-
-
-def _check_record(scenario: Scenario, declared: Declared) -> None:
-    if scenario.record == "history":
-        return
-    if declared.get(Routed) is None or declared.get(Transactions) is not None or declared.get(Resends) is not None:
-        kind = scenario.workload.kind
-        raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
-    if scenario.workload.drivers:
-        raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
-
-
-def _check_backlog(scenario: Scenario, declared: Declared) -> None:
-    backlog, lasts_ns = declared.get(Backlog), scenario.workload.duration
-    if backlog is not None and backlog.after_ns >= lasts_ns:
-        raise BadInput(f"workload.backlog.after: must be before the end of the load, {format_duration(lasts_ns)}")
 
 
 def _declare(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.later import Later
+from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
@@ -25,7 +26,7 @@ from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.systems.service import DataFiles
 from chaoskit.contract.systems.wire import Tapped, Wire
-from chaoskit.contract.workloads.datamodel import LOG, PUBSUB
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, PUBSUB
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
@@ -72,7 +73,7 @@ class KafkaSystem:
 
     options = KafkaOptions
     roles = ROLES
-    models = (LOG, PUBSUB)
+    models = (LOG, PUBSUB, OUTPUT)
     guarantees = GUARANTEES
     for_runs = _FOR_RUNS
     driver_class = "KafkaBenchmarkDriver"
@@ -106,7 +107,7 @@ class KafkaSystem:
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         if options.clients == "java":
             return (LogClients, TransactionalClients)
-        return (LogClients, SeekingClients, TransactionalClients, FeedClients)
+        return (LogClients, SeekingClients, TransactionalClients, FeedClients, ApplicationClients)
 
     def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options

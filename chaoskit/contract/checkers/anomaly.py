@@ -64,6 +64,7 @@ class Anomaly:
         needs: kinds of observations without all of which nothing is found: an expectation about it is then not judged.
         only_with: the trait of workloads without which it is not looked for (`chaoskit.contract.workloads.traits`);
             None: any.
+        of_application: it is about the application under test, whose promise decides, and not about the system.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Anomaly:
     remedy: str = ""
     needs: tuple[str, ...] = ()
     only_with: type | None = None
+    of_application: bool = False
 
 
 CRASHED = Anomaly(

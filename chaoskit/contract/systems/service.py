@@ -103,6 +103,15 @@ class Placing(Protocol):
 
 
 @runtime_checkable
+class Endpoints(Protocol):
+    """Optional power of a service: say where applications of others connect."""
+
+    def endpoints(self) -> str:
+        """Return it as the system's own clients are told, such as `10.1.0.1:9092,10.1.0.2:9092`."""
+        ...
+
+
+@runtime_checkable
 class Reporting(Protocol):
     """Optional power: report the settings that are in effect."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaoskit.base.errors import BadInput, nearest
+from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
@@ -64,7 +65,10 @@ QUEUE = DataModel("queue", (QueueClients,), gives_back=True)
 PUBSUB = DataModel("pubsub", (FeedClients,), keeps=False)
 """Nothing is stored; those receive a message who were subscribed when it was sent."""
 
-MODELS = (LOG, LEDGER, QUEUE, PUBSUB)
+OUTPUT = DataModel("output", (ApplicationClients,), bounded=True)
+"""What an application of the user's writes, by the inputs to which it belongs."""
+
+MODELS = (LOG, LEDGER, QUEUE, PUBSUB, OUTPUT)
 
 
 def model_named(name: str) -> DataModel:

@@ -22,6 +22,7 @@ class Topic:
         kind: the system's own type of it, such as `quorum`, if it has several.
         settings: what a queue is to do, with names of `chaoskit.model.observations.queue.QUEUE_SETTINGS`.
         exchange: the system's own way of routing messages to a queue; empty: directly.
+        stored: whether the system stores it; otherwise it only has a name in the history.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Topic:
     kind: str = ""
     settings: tuple[tuple[str, int], ...] = ()
     exchange: str = ""
+    stored: bool = True
 
     @property
     def places(self) -> list[tuple[str, int]]:

@@ -142,6 +142,17 @@ class Resends:
 
 
 @dataclass(frozen=True, slots=True)
+class Piped:
+    """An application of the user's reads inputs and writes outputs.
+
+    Attributes:
+        promise: what its owner promises: `at-least-once`, `exactly-once` or `at-most-once`.
+    """
+
+    promise: Literal["at-least-once", "exactly-once", "at-most-once"]
+
+
+@dataclass(frozen=True, slots=True)
 class Queueing:
     """Messages are in queues until a consumer settles them.
 

@@ -14,7 +14,7 @@ from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.progress import Progress
 
-PRODUCER, CONSUMER = "producer", "consumer"
+PRODUCER, CONSUMER, OBSERVER = "producer", "consumer", "observer"
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -47,6 +47,9 @@ class ClientReport(TypedDict, total=False):
             received the auditor's probe. The group must receive each that the auditor has received, or at least go on
             receiving messages of the partition.
         received: of the same: how many messages of each.
+        owned: of an observer: how many partitions have an owner.
+        serves: of a client that serves something on this machine: the port and the path, such as `8080/pay`, by topic.
+        drained: of the auditor: whether the application worked on the last inputs within the bound.
     """
 
     accepted: bool
@@ -55,6 +58,9 @@ class ClientReport(TypedDict, total=False):
     failed: str
     probed: list[str]
     received: dict[str, int]
+    owned: int
+    serves: dict[str, str]
+    drained: bool
 
 
 class Control(Protocol):
@@ -98,6 +104,7 @@ class Job(Generic[Options]):
         recorder: records everything that the task does.
         control: the link to the harness.
         bound_ns: time limit for the auditor's probes.
+        application_hosts: addresses of the hosts of the application's instances.
     """
 
     task: Task
@@ -106,6 +113,7 @@ class Job(Generic[Options]):
     recorder: Recorder
     control: Control
     bound_ns: int
+    application_hosts: tuple[str, ...] = ()
 
 
 class Workload(Protocol):
@@ -151,6 +159,23 @@ class SideTopics(Protocol):
     def side_topics(self, options: Any) -> list[Topic]:
         """Return them, under the workload's own names."""
         ...
+
+
+@runtime_checkable
+class Exemplary(Protocol):
+    """Optional power of a workload: some of its keys have no default.
+
+    Attributes:
+        example: keys with which it runs.
+    """
+
+    @property
+    def example(self) -> Mapping[str, Any]: ...
+
+
+def example_options(workload: Workload) -> Any:
+    """Return validated options with which a workload runs: its defaults, or its example."""
+    return workload.options.model_validate(workload.example if isinstance(workload, Exemplary) else {})
 
 
 @runtime_checkable

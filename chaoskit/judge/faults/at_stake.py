@@ -44,8 +44,7 @@ def at_stake(
     acting = [effect for effect in effects(history.recorded_faults) if effect.acts or effect.damage is not Damage.NONE]
     if not acting or subject.plan is None:
         return {}
-    seats, names = subject.plan.scenario.cluster.seats, subject.plan.host_names
-    hosts = frozenset(names[: len(names) - seats])
+    hosts = frozenset(subject.plan.scenario.cluster.system_hosts)
     topics = subject.plan.declared.topics
     passing = {topic.name for topic in topics if not topic.model.keeps}
     held = {place: _held(messages, place[0] in passing) for place, messages in acknowledged(history, topics).items()}

@@ -133,8 +133,7 @@ class Subject:
         if self.plan is None:
             return unexplained(findings)
         plan = self.plan
-        seats = plan.scenario.cluster.seats
-        names = plan.host_names
+        names, hosts = plan.host_names, plan.scenario.cluster.system_hosts
         record = Record(
             plan.declared,
             [
@@ -143,17 +142,17 @@ class Subject:
             ],
             placements,
             history if digest is None else None,
-            names[: len(names) - seats] if seats else names,
-            names[len(names) - seats :] if seats else (),
+            hosts,
+            names[len(hosts) :],
             digest=digest,
         )
-        return Attribution(plan.system.guarantees, installed.anomalies(), record).explain(findings, messages)
+        return Attribution(plan.guarantees, installed.anomalies(), record).explain(findings, messages)
 
     def promises(self) -> dict[str, Allowance]:
         """Return, by anomaly, why it must not occur under the declared configuration."""
         if self.plan is None:
             return {}
-        promised = self.plan.system.guarantees.promises(self.plan.declared)
+        promised = self.plan.guarantees.promises(self.plan.declared)
         return {name: Allowance(False, why) for name, why in promised.items()}
 
 

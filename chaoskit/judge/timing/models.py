@@ -24,7 +24,7 @@ def model_of(history: History, topic: str) -> DataModel:
 def unguarded(history: History) -> tuple[str, ...]:
     """Return why a loss may go unnoticed: the data models of the run of which no installed checker finds losses."""
     known = installed.anomalies()
-    guarded = {model for name in installed.gone(Gone.LOST) for model in known[name].models}
+    guarded = {model for name in installed.gone(Gone.LOST, Gone.VANISHED) for model in known[name].models}
     models = {model_of(history, topic) for topic in history.models} - guarded
     return tuple(
         f"no installed checker finds lost messages of the data model {name}" for name in sorted(map(str, models))

@@ -15,6 +15,7 @@ from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.model.operation import AUDITOR, SENDING
 
 _NAMED = 2
+_FORBIDDEN = "your settings forbid it"
 _TRAFFIC_MIN_S = 0.1
 _FEW = 0.01
 """A smaller share of the messages that was at stake is told."""
@@ -190,7 +191,8 @@ def _parts(  # noqa: PLR0917 - see `headline`
     for name, counted in gone:
         anomaly = installed.anomalies()[name]
         word = "LOST" if anomaly.gone is Gone.VANISHED else "GONE"
-        yield f"{word} {_of_acknowledged(counted, acked)}, which {anomaly.became}, {_why(counted)}"
+        by = "the application's promise forbids it" if anomaly.of_application else _FORBIDDEN
+        yield f"{word} {_of_acknowledged(counted, acked)}, which {anomaly.became}, {_why(counted, by)}"
     if unseen:
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
@@ -236,10 +238,10 @@ def _of_kinds(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str,
     return [(name, counted) for name in installed.gone(*kinds) if (counted := anomalies.get(name)) and counted.count]
 
 
-def _why(counted: Counted) -> str:
+def _why(counted: Counted, forbidden: str = _FORBIDDEN) -> str:
     explained = counted.causes and sum(cause["count"] for cause in counted.causes) >= counted.count
     if not counted.allowed and not explained:
-        return "though your settings forbid it"
+        return f"though {forbidden}"
     if not counted.allowed:
         rules = ", ".join(dict.fromkeys(cause["rule"] for cause in counted.causes))
         if any(cause.get("known") for cause in counted.causes):

@@ -17,6 +17,7 @@ from chaoskit.contract.systems.service import Service
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull, room_in
+from chaoskit.run.application.instances import Instances
 from chaoskit.run.faults.due import Due
 from chaoskit.run.faults.occupancy import Occupancy
 from chaoskit.run.faults.targeting import Targeting
@@ -30,6 +31,7 @@ class Course:
 
     Attributes:
         service: the system that they target.
+        application: the instances of the application under test, as the service of their hosts; None: there is none.
         lab: all hosts of the lab.
         clients: the workload's clients, by name.
         folder: the run folder.
@@ -55,6 +57,7 @@ class Course:
     """
 
     service: Service
+    application: Instances | None
     lab: Sequence[ServiceHost]
     clients: Mapping[str, ClientProcess]
     folder: Path

@@ -131,7 +131,7 @@ class RunningFault:
             hosts=[hosts[name] for name in targets if name in hosts],
             nodes=[nodes[name] for name in targets if name in nodes],
             clients=[course.clients[name] for name in targets if name in course.clients],
-            service=course.service,
+            service=self._service(targets),
             lab=course.lab,
             parameters=self._parameters,
             seed=planned.seed,
@@ -140,6 +140,13 @@ class RunningFault:
             doubt=lambda doubt: course.doubt(planned.kind, doubt),
             beside=lambda host: course.occupancy.beside(host.name, self.record.number),
         )
+
+    def _service(self, targets: Sequence[str]) -> Any:
+        """Return what runs on the targets: the application, if they are all its hosts, or else the system."""
+        application = self._course.application
+        if application is None or not {host.name for host in application.hosts}.issuperset(targets):
+            return self._course.service
+        return application
 
     def _inject(self) -> None:
         """Begin, and prove the effect."""

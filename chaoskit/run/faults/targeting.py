@@ -13,6 +13,7 @@ from chaoskit.contract.systems.node import Node, Nodes
 from chaoskit.contract.systems.owned import Owned
 from chaoskit.contract.systems.role import Every
 from chaoskit.contract.systems.service import Placing, Service
+from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS
 from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
@@ -43,6 +44,7 @@ class Targeting:
         self._service = service
         self._in_system = in_system
         self._stop = stop
+        self._instances = plan.scenario.cluster.application_hosts
         self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
         known = optional(service, Nodes)
@@ -54,6 +56,10 @@ class Targeting:
         """Return the names of the hosts or nodes that a name, `all` or a role stands for."""
         if name == "all":
             return list(self.nodes)
+        if self._instances and name in (APPLICATION, APPLICATIONS):
+            return self._instances if name == APPLICATIONS else [self._instances[int(pick * len(self._instances))]]
+        if self._instances and name == BROKERS and name not in self._plan.system.roles:
+            return self._plan.scenario.cluster.system_hosts
         return [name] if name in self.nodes else self._holders(name, pick)
 
     def resolve(self, name: str, pick: float) -> list[ServiceHost]:

@@ -16,7 +16,7 @@ from chaoskit.contract.installed import workload as installed
 from chaoskit.contract.power import Powered
 from chaoskit.contract.workloads.datamodel import DataModel
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task, Workload
+from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task, Workload, example_options
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
@@ -60,7 +60,7 @@ def check_workload(
         wants.options(instance.options, "options")
         wants.powers(instance.client_powers)
         with wants.step("default options"):
-            _check_declarations(instance, instance.options(), wants)
+            _check_declarations(instance, example_options(instance), wants)
         if clients is not None:
             _check_run(instance, clients, namespace, instance.options.model_validate(options or {}), wants)
 

@@ -99,8 +99,7 @@ def _hosts_of(run: StoredRun, concern: Concern) -> set[str]:
     seats of clients; and servers whose data any rule names."""
     parties = _leaders(run, concern) | _holders(run, concern) | _servers(run)
     plan = run.subject.plan
-    seats = plan.scenario.cluster.seats if plan else 0
-    parties |= set(run.hosts[len(run.hosts) - seats :]) if seats else set()
+    parties |= set(run.hosts) - set(plan.scenario.cluster.system_hosts) if plan else set()
     for mechanism in concern.mechanisms:
         if isinstance(mechanism, Way | Retry | Session | Limit) and Party.BROKERS in mechanism.path:
             parties |= set(run.hosts)

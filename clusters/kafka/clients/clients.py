@@ -9,6 +9,8 @@ from chaoskit.base.secrets import resolved
 from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.power import P, held
 from chaoskit.model.observations.feed import Promise
+from chaoskit.model.place import Place
+from clusters.kafka.clients.application import KafkaGroupObserver, KafkaRecordReader
 from clusters.kafka.clients.consumer import KafkaAuditor, KafkaConsumer
 from clusters.kafka.clients.feed import KafkaFeedSubscriber, promise
 from clusters.kafka.clients.producer import KafkaProducer
@@ -60,6 +62,14 @@ class KafkaClients:
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}
         return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)
+
+    def records(self, places: Sequence[Place]) -> KafkaRecordReader:
+        """See `chaoskit.contract.clients.application.ApplicationClients`."""
+        return KafkaRecordReader(self._connection, places, f"{self._group}-records")
+
+    def group_observer(self, topics: Sequence[str]) -> KafkaGroupObserver:
+        """See `chaoskit.contract.clients.application.ApplicationClients`."""
+        return KafkaGroupObserver(self._connection, topics, self._group)
 
     def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
         return promise(publishing)

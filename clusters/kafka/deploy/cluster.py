@@ -87,6 +87,10 @@ class KafkaCluster(KafkaService):
         secured = self._credentials.client_settings() if self._credentials else {}
         return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace, **own_client(self._options)}
 
+    def endpoints(self) -> str:
+        """See `chaoskit.contract.systems.service.Endpoints`."""
+        return self._bootstrap
+
     def _states(self) -> Mapping[Place, PartitionState]:
         return roles.states(self._brokers, self._topics.names)
 

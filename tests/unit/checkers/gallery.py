@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gallery_dead_letters  # noqa: F401  # hangs its histories
 import gallery_ledgers  # noqa: F401  # as above
+import gallery_pipelines  # noqa: F401  # as above
 import gallery_queue_settings  # noqa: F401  # as above
 import gallery_queues  # noqa: F401  # as above
 import gallery_subscriptions  # noqa: F401  # as above

@@ -108,6 +108,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "run_id": 1,
         "namespace": "",
         "bound_ns": 0,
+        "application_hosts": [],
     }
     return Fleet(run, journal, order, Crew([], run), Seats(()), held=nullcontext)
 

@@ -1,0 +1,50 @@
+"""The user's own program under test: how its instances are started, and what its owner promises of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from chaoskit.base.quantities import SECOND
+
+APPLICATION, APPLICATIONS = "application", "applications"
+"""Targets of faults: the host of one instance, drawn; those of all of them. The first is also the role of its clients
+in the history, which are `application-0`, `application-1`, ..."""
+
+
+BROKERS = "brokers"
+"""The hosts of the system, for those who want to part the application from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """How the instances of an application are run, each on a host of its own.
+
+    Attributes:
+        run: the command of an instance. In its parts, and in the values of `env`, names in braces are replaced:
+            `{endpoints}`, `{instance}`, `{host}`, `{python}` (which runs chaoskit), and those of `names`.
+        instances: how many.
+        restart_ns: how long after its end an instance is started again, as by a supervisor; None: never.
+        env: environment variables in addition to those of chaoskit.
+        names: further names in braces; the values are names of topics in the workload.
+        partitions: how many partitions its instances own together once they are ready.
+        ready_ns: how long that may take.
+    """
+
+    run: Sequence[str]
+    instances: int
+    restart_ns: int | None
+    env: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    partitions: int = 1
+    ready_ns: int = 60 * SECOND
+
+
+@runtime_checkable
+class Applying(Protocol):
+    """Optional power of a workload: an application of the user's works during the load."""
+
+    def application(self, options: Any) -> Application | None:
+        """Return how its instances are run; None: its owner runs them."""
+        ...

@@ -1,0 +1,126 @@
+"""What is known of an application under test: its inputs, its commits, who owned what, and its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from chaoskit.base.columns import Ints, integers, words_of
+from chaoskit.model.observations.row import Row, of_kinds
+
+FED, OUTPUTS, PROGRESSED, OWNED = "fed", "outputs", "progressed", "owned"
+
+START, EXIT = "start", "exit"
+"""Operations of an instance of the application: it was started; it ended, and the error says how."""
+
+UNIDENTIFIED = (1 << 62) - 1
+"""The value of an output in which no input's id was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """A partition is fed to an application (`feed`).
+
+    Attributes:
+        ordered: whether each message has a key, whose order outputs must keep.
+        within_ns: how long after an input its outputs may come; None: nobody said.
+    """
+
+    ordered: bool
+    within_ns: int | None
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(FED, value=int(self.ordered), position=self.within_ns)
+
+    @staticmethod
+    def read(observations: pa.Table) -> Fed | None:
+        """Return it; None if the partition is fed to nobody."""
+        rows = of_kinds(observations, FED).to_pylist()
+        return Fed(bool(rows[0]["value"]), rows[0]["position"]) if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """How many outputs each input must have in a partition's topic (`collect`).
+
+    Attributes:
+        least, most: the bounds.
+    """
+
+    least: int
+    most: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(OUTPUTS, value=self.least, position=self.most)
+
+    @staticmethod
+    def read(observations: pa.Table) -> Outputs | None:
+        """Return the bounds; None if nobody said them."""
+        rows = of_kinds(observations, OUTPUTS).to_pylist()
+        return Outputs(rows[0]["value"], rows[0]["position"]) if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressCommitted:
+    """A group of the application's committed a position (`commit-seen`, at the time that the system recorded).
+
+    Attributes:
+        group: its name.
+        next_position: the next position to read.
+    """
+
+    group: str
+    next_position: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(PROGRESSED, name=self.group, position=self.next_position)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOwned:
+    """An instance owns the partition from now on (`owner-seen`).
+
+    Attributes:
+        instance: its number; None: nobody that is known.
+    """
+
+    instance: int | None
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(OWNED, value=self.instance)
+
+
+class Progress(NamedTuple):
+    """All commits of a partition, in order of `op`: the operation, its group, and the next position to read."""
+
+    op: Ints
+    group: Ints
+    groups: list[str]
+    next_position: Ints
+
+    @classmethod
+    def read(cls, observations: pa.Table) -> Progress:
+        """Read them from the observations of a partition."""
+        rows = of_kinds(observations, PROGRESSED)
+        group, groups = words_of(rows["name"])
+        return cls(integers(rows["op"]), group, groups, integers(rows["position"]))
+
+
+class Owners(NamedTuple):
+    """The owners of a partition, in order of `op`: the operation that saw each, and the instance, or `NONE`."""
+
+    op: Ints
+    instance: Ints
+
+    @classmethod
+    def read(cls, observations: pa.Table) -> Owners:
+        """Read them from the observations of a partition."""
+        rows = of_kinds(observations, OWNED)
+        return cls(integers(rows["op"]), integers(rows["value"]))

@@ -1,0 +1,59 @@
+"""The application under test in a scenario: its hosts, whom faults may name because of it, and its promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract import installed
+from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
+from chaoskit.contract.guarantees.promising import Promising
+from chaoskit.contract.mistakes import without_wrong
+from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS, Applying
+from chaoskit.contract.workloads.workload import Workload
+from chaoskit.scenario.model import ClusterSpec, Scenario
+
+
+def with_application(scenario: Scenario) -> Scenario:
+    """Return a scenario with a host for each instance of its application."""
+    cluster, load = scenario.cluster, scenario.workload
+    try:
+        workload = installed.workload(load.kind, "workload.kind")
+    except BadInput:
+        return scenario  # it is told where the workload is needed
+    options = without_wrong(workload.options, load.model_extra or {}) if isinstance(workload, Applying) else None
+    application = workload.application(options) if isinstance(workload, Applying) and options else None
+    instances = application.instances if application else 0
+    if instances == cluster.applications:
+        return scenario
+    return scenario.model_copy(update={"cluster": cluster.model_copy(update={"applications": instances})})
+
+
+def check_application(cluster: ClusterSpec) -> None:
+    """Reject instances where there is no lab.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    if cluster.applications and cluster.attach:
+        raise BadInput(
+            "workload.application.run: instances are started on hosts of a lab; with cluster.attach, run them yourself "
+            "and write external: true"
+        )
+
+
+def application_roles(cluster: ClusterSpec) -> tuple[str, ...]:
+    """Return the targets that there are besides hosts and roles of the system, where an application is under test."""
+    return (APPLICATION, APPLICATIONS, BROKERS) if cluster.applications else ()
+
+
+def with_promise(guarantees: Guarantees, workload: Workload) -> Guarantees:
+    """Return a system's guarantees with what the owner of an application under test promises of it."""
+    if not isinstance(workload, Promising):
+        return guarantees
+
+    def promises(declared: Declared) -> Mapping[str, str]:
+        return {**guarantees.promises(declared), **workload.promises(declared)}
+
+    return replace(guarantees, rules=(*guarantees.rules, *workload.rules), promises=promises)

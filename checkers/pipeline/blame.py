@@ -1,0 +1,63 @@
+"""Which habit of an application explains what became of an input, in words that name the instance and the times."""
+
+from __future__ import annotations
+
+from chaoskit.base.columns import NONE
+from checkers.pipeline.view import PipelineView
+
+_NOTICED_NS = 1_500_000_000
+"""By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
+
+
+def of_unprocessed(view: PipelineView, index: int) -> str:
+    """Return why an input whose offset was committed has no output."""
+    at_ns, _ = view.committed
+    committed_ns, place = int(at_ns[index]), int(view.place[index])
+    if committed_ns == NONE:
+        return "nobody committed its offset, and what came after it was processed: it was skipped"
+    owner = view.owner(place, committed_ns + _NOTICED_NS)
+    before = view.owner(place, committed_ns)
+    until_ns = committed_ns + 2 * view.commit_gap_ns + _NOTICED_NS
+    for instance in dict.fromkeys((before, owner)):
+        end = view.ends.between(committed_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
+        if end is not None:
+            ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
+            return (
+                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): it commits "
+                "before its work is done"
+            )
+    if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
+        return (
+            f"its offset was committed at {_s(committed_ns)}, when the partition went to another instance: it commits "
+            "at a rebalance what it has not worked on yet"
+        )
+    who = "its instance" if before == NONE else f"application-{before}"
+    return (
+        f"its offset was committed at {_s(committed_ns)}, and {who} went on running: it gave the output up and ignored "
+        "the error"
+    )
+
+
+def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> str:
+    """Return why an input has more outputs than it should, the last one at `again_ns`."""
+    at_ns, _ = view.committed
+    place, committed_ns = int(view.place[index]), int(at_ns[index])
+    end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
+    if end is not None:
+        ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
+        return (
+            f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: output and commit "
+            "are not one step"
+        )
+    if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
+        return (
+            "the partition went to another instance after the output and before its offset was committed: it does not "
+            "commit when its partitions are revoked"
+        )
+    if committed_ns != NONE and again_ns - _NOTICED_NS > committed_ns + view.commit_gap_ns:
+        return "its offset had been committed before: something else repeats it"
+    return "no instance ended and no partition moved: it repeats what timed out, without idempotence"
+
+
+def _s(at_ns: int) -> str:
+    return f"{at_ns / 1e9:.2f} s"

@@ -1,0 +1,119 @@
+"""What each partition of a pipeline contributes: its inputs, commits and owners, or its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.contract.workloads.datamodel import OUTPUT
+from chaoskit.model.observations.pipeline import Fed, Outputs, Owners, Progress
+from checkers.arrays.columns import changes
+from checkers.arrays.view import LogView
+
+FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN = range(6)
+"""Kinds of rows, and what the columns mean.
+
+`FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns. `INPUT`: a
+message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies it is in the topic; `key`.
+`COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
+to `number` outputs. `WRITTEN`: an output of the input `value`, first read at `at_ns`."""
+
+EXTRACTS = pa.schema(
+    [
+        ("kind", pa.int8()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("value", pa.int64()),
+        ("position", pa.int64()),
+        ("key", pa.int64()),
+        ("at_ns", pa.int64()),
+        ("op", pa.int64()),
+        ("number", pa.int64()),
+    ]
+)
+
+
+def extract_of(part: Part) -> pa.Table:
+    """Return the rows of a partition; none if it belongs to no pipeline."""
+    rows = list(_written(part) if part.setting.model is OUTPUT else _fed(part))
+    return pa.concat_tables(rows) if rows else EXTRACTS.empty_table()
+
+
+def _fed(part: Part) -> Iterator[pa.Table]:
+    fed = Fed.read(part.observations)
+    if fed is None:
+        return
+    view = part.view(LogView)
+    within = NONE if fed.within_ns is None else fed.within_ns
+    yield _rows(part, FED, 1, value=int(fed.ordered), number=within)
+    values = np.flatnonzero(view.first_sends != NONE)
+    send = view.first_sends[values]
+    acked = view.first_acks[values]
+    acked_op = view.sends.operation[np.where(acked == NONE, send, acked)]
+    position, copies = _kept(view, values)
+    yield _rows(
+        part,
+        INPUT,
+        values.size,
+        value=view.sends.value[send],
+        position=position,
+        key=view.sends.key[send],
+        at_ns=np.where(acked == NONE, NONE, view.operations.end_ns[acked_op]),
+        op=view.operations.op[view.sends.operation[send]],
+        number=copies,
+    )
+    commits, owners = Progress.read(part.observations), Owners.read(part.observations)
+    at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
+    yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
+    at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
+    yield _rows(part, OWNER, owners.op.size, value=owners.instance, at_ns=at_ns, op=owners.op)
+
+
+def _kept(view: LogView, values: Ints) -> tuple[Ints, Ints]:
+    """Return the first position of each value in the topic, or `NONE`, and at how many positions it is."""
+    receives = view.intact
+    order = np.lexsort((receives.position, view.intact_values))
+    value, position = view.intact_values[order], receives.position[order]
+    first: Flags = changes(value)
+    distinct = first | np.append(True, position[1:] != position[:-1])[: value.size]
+    copies = np.bincount(value[distinct], minlength=view.values.size)
+    at = np.full(view.values.size, NONE)
+    at[value[first]] = position[first]
+    return at[values], copies[values]
+
+
+def _written(part: Part) -> Iterator[pa.Table]:
+    expected = Outputs.read(part.observations)
+    if expected is None:
+        return
+    yield _rows(part, EXPECTED, 1, value=expected.least, number=expected.most)
+    receives = part.view(LogView).intact
+    order = np.lexsort((receives.received_ns, receives.position))
+    first = order[changes(receives.position[order])]
+    view = part.view(LogView)
+    yield _rows(
+        part,
+        WRITTEN,
+        first.size,
+        value=receives.value[first],
+        position=receives.position[first],
+        at_ns=receives.received_ns[first],
+        op=view.operations.op[receives.operation[first]],
+    )
+
+
+def _rows(part: Part, kind: int, count: int, **columns: Any) -> pa.Table:
+    given = {"kind": kind, **columns}
+    arrays = []
+    for field in EXTRACTS:
+        if field.name == "topic":
+            arrays.append(pa.array([part.setting.topic] * count, pa.string()))
+            continue
+        content = part.setting.partition if field.name == "partition" else given.get(field.name, NONE)
+        arrays.append(pa.array(np.broadcast_to(content, count), field.type))
+    return pa.table(arrays, EXTRACTS)

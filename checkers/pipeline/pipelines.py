@@ -1,0 +1,292 @@
+"""The checker of applications: each input has its outputs, as often as it should, and nothing else is written.
+
+What cannot be told: which instance wrote an output; whether the application was told that an output which nobody reads
+was stored. Cost: O(n log n) for n inputs and outputs, and a sentence for each finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
+from chaoskit.contract.checkers.checker import Part, PartitionSetting
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.contract.workloads.traits import Piped
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
+from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.pipeline.blame import of_repeated, of_unprocessed
+from checkers.pipeline.extracts import EXTRACTS, extract_of
+from checkers.pipeline.view import PipelineView, Sink
+
+MODELS = (OUTPUT,)
+
+UNPROCESSED = Anomaly(
+    "unprocessed",
+    "the application was done with an input, and no output of it came",
+    MODELS,
+    about=About.READING,
+    gone=Gone.VANISHED,
+    became="were not processed",
+    only_with=Piped,
+    of_application=True,
+)
+HALF_PROCESSED = Anomaly(
+    "half-processed",
+    "an input has some of its outputs, and not all of them",
+    MODELS,
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+NOT_DRAINED = Anomaly(
+    "not-drained",
+    "an input was still not processed at the end, and its offset not committed",
+    MODELS,
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+PROCESSED_TWICE = Anomaly(
+    "processed-twice",
+    "an input has more outputs than it should",
+    MODELS,
+    about=About.READING,
+    notable=True,
+    only_with=Piped,
+    of_application=True,
+)
+OUT_OF_ORDER = Anomaly(
+    "out-of-order",
+    "the first outputs of two inputs of one key are in another order than the inputs",
+    MODELS,
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+MADE_UP = Anomaly(
+    "made-up",
+    "an output belongs to no input",
+    MODELS,
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+TOO_LATE = Anomaly(
+    "too-late",
+    "the first output of an input came later than the declared bound",
+    MODELS,
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+
+
+def _missing(view: PipelineView) -> tuple[Flags, Flags]:
+    """Return which inputs lack all of their outputs, and which lack some."""
+    lacks_all = view.in_topic.copy()
+    lacks_some = np.zeros(view.value.size, np.bool_)
+    needed = False
+    for sink in view.sinks:
+        counts = view.counts(sink)
+        needed |= sink.least > 0
+        lacks_all &= counts == 0
+        lacks_some |= counts < sink.least * view.copies
+    lacks_all &= needed
+    return lacks_all, lacks_some & view.in_topic & ~lacks_all
+
+
+def _done(view: PipelineView) -> Flags:
+    """Return which inputs the application is done with: their offset was committed; without commits, something behind
+    them in their partition has an output."""
+    if view.commits:
+        committed: Flags = view.committed[0] != NONE
+        return committed
+    reached = np.full(len(view.settings), NONE)
+    for sink in view.sinks:
+        written = sink.input[sink.input != NONE]
+        np.maximum.at(reached, view.place[written], view.position[written])
+    done: Flags = view.position < reached[view.place]
+    return done
+
+
+def unprocessed_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` fed the input; `other_op` is the commit behind it, at `at_ns`."""
+    lacks_all, _ = _missing(view)
+    at_ns, _ = view.committed
+    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, of_unprocessed)
+
+
+def half_processed_cases(view: PipelineView) -> pa.Table:
+    """Evidence: as of `unprocessed`."""
+    _, lacks_some = _missing(view)
+    at_ns, _ = view.committed
+    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, of_unprocessed)
+
+
+def not_drained_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` fed the input, which was acknowledged at `at_ns`."""
+    lacks_all, _ = _missing(view)
+    waiting = np.flatnonzero(lacks_all & ~_done(view))
+    return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: "nobody committed its offset")
+
+
+def _of_inputs(
+    view: PipelineView, anomaly: Anomaly, rows: Ints, at_ns: Ints, why: Callable[[PipelineView, int], str]
+) -> pa.Table:
+    if not rows.size:
+        return no_findings()
+    details = [why(view, index) for index in rows.tolist()]
+    words = list(dict.fromkeys(details))
+    code = np.array([words.index(detail) for detail in details], np.int64)
+    _, commit = view.committed
+    tables = []
+    for number, setting in enumerate(view.settings):
+        mine = view.place[rows] == number
+        chosen = rows[mine]
+        tables.append(
+            findings_of(
+                setting,
+                anomaly,
+                details=words,
+                detail=code[mine],
+                value=view.value[chosen],
+                position=view.position[chosen],
+                op=view.op[chosen],
+                other_op=commit[chosen],
+                at_ns=np.where(at_ns[chosen] == NONE, view.acked_ns[chosen], at_ns[chosen]),
+            )
+        )
+    return merged(tables)
+
+
+def processed_twice_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` read the output that is too many, at `at_ns`; `other_op` the first one of its input."""
+    return merged([no_findings(), *(table for sink in view.sinks for table in _twice(view, sink))])
+
+
+def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
+    rows = np.flatnonzero(sink.input != NONE)
+    rows = rows[np.lexsort((sink.position[rows], sink.at_ns[rows], sink.input[rows]))]
+    owner = sink.input[rows]
+    begin = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: owner.size])
+    rank = np.arange(owner.size) - np.repeat(begin, np.diff(np.append(begin, owner.size)))
+    first = np.repeat(rows[begin], np.diff(np.append(begin, owner.size)))
+    many = rank >= sink.most * np.maximum(view.copies[owner], 1)
+    again, first = rows[many], first[many]
+    details = [
+        of_repeated(view, int(sink.input[row]), int(sink.at_ns[one]), int(sink.at_ns[row]))
+        for row, one in zip(again.tolist(), first.tolist(), strict=True)
+    ]
+    yield from _of_outputs(sink, PROCESSED_TWICE, again, details, other_op=sink.op[first], since_ns=sink.at_ns[first])
+
+
+def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, details: list[str], **evidence: Ints) -> Iterator[pa.Table]:
+    words = list(dict.fromkeys(details))
+    code = np.array([words.index(detail) for detail in details], np.int64)
+    for number in np.unique(sink.partition[rows]).tolist():
+        mine = sink.partition[rows] == number
+        value = sink.value[rows][mine]
+        yield findings_of(
+            PartitionSetting(sink.topic, number),
+            anomaly,
+            details=words,
+            detail=code[mine],
+            value=np.where(value == UNIDENTIFIED, NONE, value),
+            position=sink.position[rows][mine],
+            op=sink.op[rows][mine],
+            at_ns=sink.at_ns[rows][mine],
+            **{name: column[mine] for name, column in evidence.items()},
+        )
+
+
+def out_of_order_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` read an output behind one, read by `other_op`, of a later input of its key."""
+    return merged([no_findings(), *(table for sink in view.sinks for table in _disordered(view, sink))])
+
+
+def _disordered(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
+    if not view.ordered:
+        return
+    rows = np.flatnonzero(sink.input != NONE)
+    rows = rows[view.in_topic[sink.input[rows]]]
+    rows = rows[np.lexsort((sink.position[rows], sink.partition[rows], sink.input[rows]))]
+    owner = sink.input[rows]
+    rows = rows[np.append(True, owner[1:] != owner[:-1])[: owner.size]]  # the first output of each input
+    owner = sink.input[rows]
+    group = (view.place[owner] << 48) | (view.key[owner] << 24) | sink.partition[rows]
+    order = np.lexsort((sink.position[rows], group))
+    rows, group, owner = rows[order], group[order], owner[order]
+    at = view.position[owner]
+    behind = np.flatnonzero((at[1:] < at[:-1]) & (group[1:] == group[:-1])) + 1
+    details = ["a later input of its key was processed before"] * behind.size
+    yield from _of_outputs(
+        sink,
+        OUT_OF_ORDER,
+        rows[behind],
+        details,
+        other_op=sink.op[rows[behind - 1]],
+        other_value=sink.value[rows[behind - 1]],
+    )
+
+
+def made_up_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` read the output."""
+    tables = [no_findings()]
+    for sink in view.sinks:
+        rows = np.flatnonzero(sink.input == NONE)
+        without = sink.value[rows] == UNIDENTIFIED
+        details = ["it has no id of an input" if none else "no input had this id" for none in without.tolist()]
+        tables += _of_outputs(sink, MADE_UP, rows, details)
+    return merged(tables)
+
+
+def too_late_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` read the first output at `at_ns`; the input was acknowledged at `since_ns`."""
+    tables = [no_findings()]
+    for sink in view.sinks if view.within_ns != NONE else ():
+        rows = np.flatnonzero(sink.input != NONE)
+        rows = rows[np.lexsort((sink.at_ns[rows], sink.input[rows]))]
+        owner = sink.input[rows]
+        rows = rows[np.append(True, owner[1:] != owner[:-1])[: owner.size]]
+        acked_ns = view.acked_ns[sink.input[rows]]
+        late = rows[(acked_ns != NONE) & (sink.at_ns[rows] - acked_ns > view.within_ns)]
+        details = [f"later than {view.within_ns / 1e9:g} s"] * late.size
+        tables += _of_outputs(sink, TOO_LATE, late, details, since_ns=view.acked_ns[sink.input[late]])
+    return merged(tables)
+
+
+_CASES = (
+    (UNPROCESSED, unprocessed_cases),
+    (HALF_PROCESSED, half_processed_cases),
+    (NOT_DRAINED, not_drained_cases),
+    (PROCESSED_TWICE, processed_twice_cases),
+    (OUT_OF_ORDER, out_of_order_cases),
+    (MADE_UP, made_up_cases),
+    (TOO_LATE, too_late_cases),
+)
+
+
+class PipelineChecker:
+    """Detects what an application did to its inputs; a `Checker` with the power `Spanning`."""
+
+    anomalies = tuple(anomaly for anomaly, _ in _CASES)
+    models = (LOG, OUTPUT)
+
+    def check(self, part: Part) -> pa.Table:
+        """Return nothing: an input is in one partition, and its outputs are in others."""
+        return no_findings()
+
+    def extract(self, part: Part) -> pa.Table:
+        """Return what a partition contributes."""
+        return extract_of(part)
+
+    def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
+        """Return the findings."""
+        if not extracts.num_rows:
+            return no_findings()
+        view = PipelineView(extracts.cast(EXTRACTS), operations)
+        return merged([cases(view) for _, cases in _CASES])

@@ -1,0 +1,169 @@
+"""A pipeline as arrays: its inputs, and for each sink what was written of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.base.columns import NONE, Flags, Ints, integers, words_of
+from chaoskit.contract.checkers.checker import PartitionSetting
+from checkers.arrays.columns import changes
+from checkers.pipeline.extracts import COMMIT, EXPECTED, FED, INPUT, OWNER, WRITTEN
+from checkers.pipeline.lives import Ends
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """What was written to one topic, or endpoint.
+
+    Attributes:
+        topic: its name.
+        least, most: how many outputs each input must have.
+        value: of each output, the value of its input.
+        partition, position: where it is.
+        at_ns: when it was first read.
+        op: the operation that read it.
+        input: index of its input; `NONE`: it has none.
+    """
+
+    topic: str
+    least: int
+    most: int
+    value: Ints
+    partition: Ints
+    position: Ints
+    at_ns: Ints
+    op: Ints
+    input: Ints
+
+
+class PipelineView:
+    """A pipeline.
+
+    Args:
+        extracts: of all partitions; see `checkers.pipeline.extracts`.
+        operations: all operations.
+
+    Attributes:
+        value, position, key, acked_ns, op, copies: of each input, ascending by value; `position` is `NONE` if it is not
+            in the topic.
+        place: of each input, index into `settings`.
+        settings: the partitions that are fed.
+        ordered: whether outputs must keep the order of keys.
+        within_ns: how old outputs may be; `NONE`: nobody said.
+        ends: the ends of instances.
+    """
+
+    def __init__(self, extracts: pa.Table, operations: pa.Table) -> None:
+        self._kind = integers(extracts["kind"])
+        topic, self._topics = words_of(extracts["topic"].dictionary_encode())
+        numbers = {name: integers(extracts[name]) for name in extracts.column_names if name != "topic"}
+        self._columns: dict[str, Ints] = {
+            name: column.astype(np.int64) for name, column in {**numbers, "topic": topic}.items()
+        }
+        fed = self._of(FED)
+        place = fed["topic"] * (1 << 32) + fed["partition"]
+        order = np.argsort(place)
+        self._places = place[order]
+        self.settings: list[PartitionSetting] = [
+            PartitionSetting(self._topics[int(fed["topic"][row])], int(fed["partition"][row])) for row in order
+        ]
+        self.ordered: bool = bool((fed["value"] == 1).any())
+        self.within_ns: int = int(fed["number"].max(initial=NONE))
+        inputs = self._of(INPUT)
+        order = np.argsort(inputs["value"], kind="stable")
+        order = order[changes(inputs["value"][order])]
+        self.value, self.position, self.key = (inputs[name][order] for name in ("value", "position", "key"))
+        self.acked_ns, self.op, self.copies = (inputs[name][order] for name in ("at_ns", "op", "number"))
+        self.place: Ints = self._placed(inputs)[order]
+        self.ends = Ends.of(operations)
+
+    def _of(self, kind: int) -> dict[str, Ints]:
+        rows = np.flatnonzero(self._kind == kind)
+        return {name: column[rows] for name, column in self._columns.items()}
+
+    def _placed(self, rows: dict[str, Ints]) -> Ints:
+        return np.searchsorted(self._places, rows["topic"] * (1 << 32) + rows["partition"])
+
+    @cached_property
+    def sinks(self) -> list[Sink]:
+        """What was written, by sink."""
+        expected, written = self._of(EXPECTED), self._of(WRITTEN)
+        sinks = []
+        for code in np.unique(expected["topic"]).tolist():
+            bound = int(np.flatnonzero(expected["topic"] == code)[0])
+            rows = np.flatnonzero(written["topic"] == code)
+            columns = {name: written[name][rows] for name in ("value", "partition", "position", "at_ns", "op")}
+            least, most = int(expected["value"][bound]), int(expected["number"][bound])
+            sinks.append(Sink(self._topics[code], least, most, **columns, input=self._input(columns["value"])))
+        return sinks
+
+    def _input(self, values: Ints) -> Ints:
+        if not self.value.size:
+            return np.full(values.size, NONE)
+        at = np.minimum(np.searchsorted(self.value, values), self.value.size - 1)
+        return np.where(self.value[at] == values, at, NONE)
+
+    def counts(self, sink: Sink) -> Ints:
+        """Return how many outputs each input has in a sink."""
+        return np.bincount(sink.input[sink.input != NONE], minlength=self.value.size)
+
+    @cached_property
+    def in_topic(self) -> Flags:
+        """Whether each input is in the topic that the application reads."""
+        present: Flags = self.position != NONE
+        return present
+
+    @property
+    def commits(self) -> bool:
+        """Whether any commit was seen."""
+        return bool((self._kind == COMMIT).any())
+
+    @cached_property
+    def committed(self) -> tuple[Ints, Ints]:
+        """For each input when a group first committed a position behind it, and the operation; `NONE` if none did."""
+        commits = self._of(COMMIT)
+        place = self._placed(commits)
+        at_ns, op = np.full(self.value.size, NONE), np.full(self.value.size, NONE)
+        for number in range(len(self.settings)):
+            mine = np.flatnonzero(place == number)
+            mine = mine[np.argsort(commits["at_ns"][mine], kind="stable")]
+            reached = np.maximum.accumulate(commits["position"][mine]) if mine.size else mine
+            inputs = np.flatnonzero((self.place == number) & self.in_topic)
+            first = np.searchsorted(reached, self.position[inputs], side="right")
+            covered = first < mine.size
+            at_ns[inputs[covered]] = commits["at_ns"][mine[first[covered]]]
+            op[inputs[covered]] = commits["op"][mine[first[covered]]]
+        return at_ns, op
+
+    @cached_property
+    def commit_gap_ns(self) -> int:
+        """How long it usually is from one commit of a partition to the next; at least 1 s."""
+        commits = self._of(COMMIT)
+        order = np.lexsort((commits["at_ns"], self._placed(commits)))
+        at_ns, place = commits["at_ns"][order], self._placed(commits)[order]
+        gaps = np.diff(at_ns)[np.diff(place) == 0]
+        return max(1_000_000_000, int(np.percentile(gaps, 90)) if gaps.size else 0)
+
+    @cached_property
+    def _owned(self) -> list[tuple[Ints, Ints]]:
+        owners = self._of(OWNER)
+        place = self._placed(owners)
+        rows = [np.flatnonzero(place == number) for number in range(len(self.settings))]
+        ordered = [mine[np.argsort(owners["at_ns"][mine], kind="stable")] for mine in rows]
+        return [(owners["at_ns"][mine], owners["value"][mine]) for mine in ordered]
+
+    def owner(self, place: int, at_ns: int) -> int:
+        """Return the instance that owned a partition then, as far as that was seen; `NONE`: nobody knows."""
+        seen_ns, instance = self._owned[place]
+        at = int(np.searchsorted(seen_ns, at_ns, side="right")) - 1
+        return int(instance[at]) if at >= 0 else NONE
+
+    def moved(self, place: int, since_ns: int, until_ns: int) -> bool:
+        """Return whether a partition had another owner than before, at some time of an interval."""
+        seen_ns, instance = self._owned[place]
+        change = np.flatnonzero((seen_ns >= since_ns) & (seen_ns <= until_ns))
+        return any(index > 0 and instance[index] != instance[index - 1] for index in change.tolist())

@@ -1,0 +1,134 @@
+"""The checker of applications agrees with the definitions, and blames the right habit."""
+
+from __future__ import annotations
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+from pipeline_story import IN, IN_1, OUT, OUT_2, Pipeline, pipeline
+from reference_pipelines import Application, Found
+
+from checkers.pipeline.pipelines import PipelineChecker
+
+OWN = {anomaly.name for anomaly in PipelineChecker.anomalies}
+BY_VALUE = ("unprocessed", "half-processed", "not-drained")
+
+
+@st.composite
+def applications(draw: st.DrawFn) -> Pipeline:
+    """An application with one or two sinks that does anything at all with what it is fed."""
+    sinks = draw(st.sampled_from([(OUT,), (OUT, OUT_2)]))
+    least = draw(st.integers(0, 2))
+    outputs = least, max(1, least + draw(st.integers(0, 1)))
+    within = draw(st.sampled_from([None, 1_000_000_000]))
+    story = pipeline(outputs, sinks, ordered=draw(st.booleans()), within=within)
+    story.feed(draw(st.sets(st.integers(0, 5))), IN, key=draw(st.sampled_from([None, "k"])), kept=draw(st.booleans()))
+    story.feed(draw(st.sets(st.integers(6, 9))), IN_1, key="k", kept=draw(st.booleans()))
+    for sink in sinks:
+        at = 0
+        for value in draw(st.lists(st.integers(0, 10), max_size=12)):
+            story.write((value, at), place=sink, start=draw(st.sampled_from([None, 3000])))
+            at += draw(st.sampled_from([1, 1, 1, 0]))
+    for place in draw(st.lists(st.sampled_from([IN, IN_1]), max_size=3)):
+        story.commit(draw(st.integers(0, 10)), place=place)
+    return story
+
+
+def identified(story: Pipeline) -> set[Found]:
+    """Return the findings as the reference identifies them."""
+    return {
+        (row["anomaly"], row["value"])
+        if row["anomaly"] in BY_VALUE
+        else (row["anomaly"], row["topic"], row["partition"], row["position"])
+        for row in story.check()
+        if row["anomaly"] in OWN
+    }
+
+
+@given(applications())
+def test_findings_are_those_of_the_definitions(story: Pipeline) -> None:
+    expected = Application(story).findings()
+    for name, *_ in expected:
+        event(name)
+
+    assert identified(story) == expected
+
+
+def details(story: Pipeline, anomaly: str) -> set[str]:
+    return {row["detail"] for row in story.only(anomaly)}
+
+
+def fed() -> Pipeline:
+    story = pipeline()
+    story.feed(range(4))
+    story.owned(1, 100)
+    story.write((0, 0), (1, 1), start=1000)
+    return story
+
+
+def test_who_commits_before_its_work_and_is_killed_is_named() -> None:
+    story = fed()
+    story.commit(4, 8000)
+    story.ends(1, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "committed at 8.00 s, and application-1 ended at 8.05 s (signal SIGKILL)" in detail
+    assert "commits before its work is done" in detail
+
+
+def test_another_instance_that_ends_is_not_blamed() -> None:
+    story = fed()
+    story.commit(4, 8000)
+    story.ends(0, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "application-1 went on running" in detail
+
+
+def test_who_goes_on_running_ignored_an_error() -> None:
+    story = fed()
+    story.commit(4, 8000)
+    story.ends(1, 20_000)
+
+    (detail,) = details(story, "unprocessed")
+    assert "ignored the error" in detail
+
+
+def test_a_commit_at_a_rebalance_is_blamed() -> None:
+    story = fed()
+    story.commit(4, 8000)
+    story.owned(0, 8500)
+
+    (detail,) = details(story, "unprocessed")
+    assert "commits at a rebalance" in detail
+
+
+def test_a_kill_between_output_and_commit_repeats() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.ends(1, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    (detail,) = details(story, "processed-twice")
+    assert "application-1 ended at 4.00 s" in detail
+    assert "output and commit are not one step" in detail
+
+
+def test_what_repeats_without_an_end_or_a_rebalance_repeats_by_itself() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    (detail,) = details(story, "processed-twice")
+    assert "without idempotence" in detail
+
+
+def test_an_input_that_was_stored_twice_may_have_twice_the_outputs() -> None:
+    story = pipeline()
+    story.feed([0])
+    story.op("auditor", "poll", {**story.messages[-1], "position": 7})
+    story.write((0, 0), (0, 1))
+    story.commit(8)
+
+    assert not {"processed-twice", "half-processed"} & story.names()

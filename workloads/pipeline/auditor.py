@@ -1,0 +1,143 @@
+"""The final read of a pipeline: a last input to every partition, time for the application, then everything is read."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.clients.application import ApplicationClients, RecordReader
+from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.workloads.workload import Job
+from chaoskit.load.probes import Probes
+from chaoskit.model.audit import Bounds
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
+from chaoskit.model.outcome import FAIL, INFO, OK
+from chaoskit.model.place import Place
+from workloads.pipeline.collector import Attribution
+from workloads.pipeline.feeder import Feeding
+from workloads.pipeline.inputs import value_of
+from workloads.pipeline.options import PipelineOptions
+
+_POLL_S = 0.1
+_BOUNDS_S = 10.0
+_STALL_S = 45.0
+_QUIET_S = 2.0
+"""Once the application has committed everything, what it still writes comes within this time."""
+
+NUMBER = 1
+"""The number of the auditor's inputs among those of producers."""
+
+
+def audit(job: Job[PipelineOptions]) -> None:
+    """Give the application a last input in every partition, wait until it has drained them, and read everything."""
+    job.control.wait_start()
+    probes = _Probes(job)
+    job.control.result({"accepted": probes.accepted})
+    reading = _Reading(job)
+    op = job.recorder.invoke("audit")
+    try:
+        drained = _await_drained(job, reading, probes.values)
+        complete, why = reading.to_end()
+    except ChaoskitError as error:
+        drained, complete, why = False, False, str(error)
+    job.recorder.complete(op, OK if complete else INFO, why or None)
+    reading.close()
+    job.control.report(job.recorder.report())
+    if not reading.attribution.identified and reading.attribution.strange:
+        why = f"identity fits no output; the first one is {reading.attribution.strange}"
+    job.control.result({"audited": complete, "why": why, "drained": drained})
+
+
+class _Probes(Probes):
+    """The last inputs."""
+
+    def __init__(self, job: Job[PipelineOptions]) -> None:
+        super().__init__(job)
+        producer = job.clients.power(LogClients).prober(job.options.producer, self.completed)
+        feeding = Feeding(job.recorder, producer, job.options, NUMBER)
+        places = job.options.reads.places
+        keys = {partition: key for _, partition, key in job.options.routes()}
+        for sequence, (topic, partition) in enumerate(places):
+            op = feeding.send(topic, partition, keys.get(partition), sequence, None)
+            self._places[op] = job.recorder.in_system(topic), partition
+        producer.close(job.bound_ns / 1e9)
+        self.values: set[int] = {NUMBER << 40 | sequence for sequence in range(len(places))}
+
+
+class _Reading:
+    """Reads inputs and outputs from the beginning."""
+
+    def __init__(self, job: Job[PipelineOptions]) -> None:
+        self._job = job
+        options, recorder = job.options, job.recorder
+        outputs = [place for sink in options.topics for place in sink.places]
+        self.inputs: list[Place] = [(recorder.in_system(topic), number) for topic, number in options.reads.places]
+        self._outputs = [(recorder.in_system(topic), number) for topic, number in outputs]
+        self._reader: RecordReader = job.clients.power(ApplicationClients).records([*self.inputs, *self._outputs])
+        self._value_of = partial(value_of, make=options.payload.maker())
+        self.attribution = Attribution(recorder, options)
+        self.seen: dict[str, set[int]] = {recorder.in_system(sink.topic): set() for sink in options.topics}
+        self._error = ""
+
+    def poll(self) -> bool:
+        """Read what is there; return whether anything was."""
+        recorder, topic = self._job.recorder, self.inputs[0][0]
+        op = recorder.invoke("poll")
+        records, error = self._reader.poll(_POLL_S)
+        inputs = [record for record in records if record.topic == topic]
+        outputs = [record for record in records if record.topic != topic]
+        values = (self._value_of(record.value) for record in inputs)
+        self.attribution.write(op, inputs, [UNIDENTIFIED if value is None else value for value in values])
+        for record, value in zip(outputs, self.attribution.outputs(op, outputs), strict=True):
+            self.seen[record.topic].add(value)
+        recorder.complete(op, OK if error is None else FAIL, error)
+        self._error = error or self._error
+        return bool(records)
+
+    def end_of(self, place: Place) -> int:
+        """Return the end of a partition; see `RecordReader.bounds`."""
+        return self._reader.bounds(place, _BOUNDS_S)[1]
+
+    def to_end(self) -> tuple[bool, str]:
+        """Read everything that is there now, and record how far that came; return whether it did, or why not."""
+        places = [*self.inputs, *self._outputs]
+        bounds = {place: self._reader.bounds(place, _BOUNDS_S) for place in places}
+        deadline = time.monotonic() + _STALL_S
+        while time.monotonic() < deadline and not self._job.control.stopping:
+            if all(self._reader.reached(place) >= end for place, (_, end) in bounds.items()):
+                break
+            if self.poll():
+                deadline = time.monotonic() + _STALL_S
+        reached = {place: self._reader.reached(place) for place in places}
+        for place, (low, end) in bounds.items():
+            self._job.recorder.audited(*place, Bounds(low, end, reached[place] >= end, reached[place]))
+        complete = all(reached[place] >= end for place, (_, end) in bounds.items())
+        return complete, "" if complete else self._error or "the end of a topic was not reached"
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+def _await_drained(job: Job[PipelineOptions], reading: _Reading, probes: set[int]) -> bool:
+    """Wait until the application has worked on the last inputs, at most for the bound; return whether it has."""
+    observer = job.clients.power(ApplicationClients).group_observer([reading.inputs[0][0]])
+    deadline = time.monotonic() + job.bound_ns / 1e9
+    committed: dict[Place, int] = {}
+    ends = {place: reading.end_of(place) for place in reading.inputs}
+    least, drained = job.options.outputs[0], False
+    try:
+        while not (drained or job.control.stopping or time.monotonic() > deadline):
+            reading.poll()
+            for commit in observer.committed(0):
+                committed[commit.place] = max(committed.get(commit.place, 0), commit.next_position)
+            if least and reading.seen:
+                drained = all(probes <= seen for seen in reading.seen.values())
+            else:
+                drained = all(committed.get(place, 0) >= end for place, end in ends.items())
+        quiet_by = time.monotonic() + _QUIET_S
+        while time.monotonic() < quiet_by and not job.control.stopping:
+            reading.poll()
+    finally:
+        observer.close()
+    return drained

@@ -1,0 +1,220 @@
+"""The options of the pipeline workload."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.options import Command
+from chaoskit.model.place import Place
+from workloads.pipeline.identity import Identity
+from workloads.pipeline.inputs import Payload
+
+_FROZEN = ConfigDict(extra="forbid", frozen=True)
+_REPLICATION = 3
+
+TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
+
+
+class TopicOptions(BaseModel):
+    """A topic that the application reads or writes.
+
+    Attributes:
+        topic: its name; chaoskit makes it.
+        partitions: number of partitions.
+        replication: replicas of each partition; default: 3, limited by the number of brokers.
+    """
+
+    model_config = _FROZEN
+
+    topic: TopicName
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1)
+
+    @property
+    def name(self) -> str:
+        """Its name in the history."""
+        return self.topic
+
+    @property
+    def places(self) -> list[Place]:
+        """Its partitions."""
+        return [(self.topic, number) for number in range(self.partitions)]
+
+    def copies(self, brokers: int) -> int:
+        """Return how many replicas each partition has with so many brokers."""
+        return self.replication or min(_REPLICATION, brokers)
+
+
+class Answering(BaseModel):
+    """How an HTTP endpoint answers for a while.
+
+    Attributes:
+        start, to: from when until when, from the start of the load.
+        do: `drop`: it takes the request and closes the connection without an answer; `refuse`: it answers with status
+            500 and takes nothing; `slow`: it takes the request, and answers after `by`.
+        by: how slow.
+        every: only every so many requests.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    start: Duration = Field(alias="from")
+    to: Duration
+    do: Literal["drop", "refuse", "slow"]
+    by: Duration = SECOND
+    every: int = Field(default=1, ge=1)
+
+
+class HttpOptions(BaseModel):
+    """An HTTP endpoint that the application calls; chaoskit serves it.
+
+    Attributes:
+        http: its path; its URL is `{writes}`, or `{http}`.
+        key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
+        answers: how it answers meanwhile, if not at once and with 200.
+    """
+
+    model_config = _FROZEN
+
+    http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")]
+    key: str = ""
+    answers: list[Answering] = []
+
+    @property
+    def name(self) -> str:
+        """Its name in the history."""
+        return "http:" + self.http
+
+    @property
+    def places(self) -> list[Place]:
+        """Its only partition."""
+        return [(self.name, 0)]
+
+
+Sink = TopicOptions | HttpOptions
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, dict) else given
+
+
+def _as_bounds(given: Any) -> Any:
+    if isinstance(given, int):
+        return (given, given)
+    if isinstance(given, str) and ".." in given:
+        return tuple(given.split("..", 1))
+    return given
+
+
+class Restart(BaseModel):
+    """How an instance that ended is started again, as a supervisor would.
+
+    Attributes:
+        after: how long after its end.
+    """
+
+    model_config = _FROZEN
+
+    after: Duration = SECOND
+
+
+class ApplicationOptions(BaseModel):
+    """The application.
+
+    Attributes:
+        run: the command of an instance.
+        instances: how many, each on a host of its own.
+        restart: when an instance that ended is started again; `never`: not at all.
+        env: further environment variables.
+        external: somebody else runs it.
+        ready_within: how long it may take from the start of its instances until they own all partitions.
+    """
+
+    model_config = _FROZEN
+
+    run: Command | None = None
+    instances: int = Field(default=1, ge=1, le=100)
+    restart: Restart | Literal["never"] = Restart()
+    env: dict[str, str] = {}
+    external: bool = False
+    ready_within: Annotated[Duration, Field(gt=0)] = 60 * SECOND
+
+    @model_validator(mode="after")
+    def _runs(self) -> Self:
+        if not self.external and self.run is None:
+            raise ValueError("run is missing: the command that starts an instance; or set external: true")
+        if self.external and self.run is not None:
+            raise ValueError("external: true means that you run it; remove run, or external")
+        return self
+
+
+class PipelineOptions(BaseModel):
+    """The options of this workload.
+
+    Attributes:
+        reads: the topic that the application reads; chaoskit feeds it.
+        writes: where the application writes: a topic, an HTTP endpoint, or several of them.
+        rate: inputs per second.
+        keys: number of distinct keys; 0: inputs have none.
+        payload: what an input is.
+        identity: where an output has the id of its input; default: the whole value is the id.
+        outputs: how many outputs each input has in each of `writes`: a number, or a range such as `0..1`.
+        promise: what the application claims.
+        within: how long after an input its outputs may come.
+        application: the application.
+        producer: the system's own settings of the producer that feeds.
+    """
+
+    model_config = _FROZEN
+
+    reads: TopicOptions
+    writes: Annotated[list[Sink], Field(min_length=1), BeforeValidator(_as_list)]
+    rate: int = Field(default=100, ge=1, le=100_000)
+    keys: int = Field(default=0, ge=0, lt=2**24)
+    payload: Payload = Payload()
+    identity: Identity = Identity()
+    outputs: Annotated[tuple[int, int], BeforeValidator(_as_bounds)] = (1, 1)
+    promise: Promise = "at-least-once"
+    within: Annotated[Duration, Field(gt=0)] | None = None
+    application: ApplicationOptions
+    producer: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        least, most = self.outputs
+        if not 0 <= least <= most or not most:
+            raise ValueError(f"outputs: {least}..{most} is no range of numbers of outputs, such as 1, or 0..1")
+        names = [self.reads.name, *(sink.name for sink in self.writes)]
+        if len(set(names)) < len(names):
+            raise ValueError(f"reads and writes name a topic twice: {', '.join(names)}")
+        return self
+
+    def all_partitions(self) -> list[Place]:
+        """Return the partitions that are fed."""
+        return self.reads.places
+
+    @property
+    def topics(self) -> list[TopicOptions]:
+        """The topics that the application writes."""
+        return [sink for sink in self.writes if isinstance(sink, TopicOptions)]
+
+    @property
+    def endpoints(self) -> list[HttpOptions]:
+        """The HTTP endpoints that it calls."""
+        return [sink for sink in self.writes if isinstance(sink, HttpOptions)]
+
+    def routes(self) -> list[tuple[str, int, bytes | None]]:
+        """Return topic, partition and key of successive inputs: round-robin over partitions, or over keys.
+
+        A key's partition is the CRC-32 of the key modulo the number of partitions.
+        """
+        topic, partitions = self.reads.topic, self.reads.partitions
+        if not self.keys:
+            return [(topic, number, None) for number in range(partitions)]
+        keys = [f"key-{index}".encode() for index in range(self.keys)]
+        return [(topic, zlib.crc32(key) % partitions, key) for key in keys]

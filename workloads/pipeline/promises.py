@@ -1,0 +1,57 @@
+"""What an application's promise allows, and forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.guarantees.guarantee import Declared, Rule
+from chaoskit.contract.guarantees.mechanism import Choice, Mechanism
+from chaoskit.contract.workloads.traits import Piped
+
+_SOURCE = "the application's own promise, `workload.promise`"
+
+
+def _if_promised(promise: str, why: str, declared: Declared) -> Sequence[Mechanism]:
+    piped = declared.get(Piped)
+    return (Choice(why=f"promise: {promise}: {why}"),) if piped is not None and piped.promise == promise else ()
+
+
+def _repeats(declared: Declared) -> Sequence[Mechanism]:
+    return _if_promised("at-least-once", "an input may be processed again", declared)
+
+
+def _leaves_out(declared: Declared) -> Sequence[Mechanism]:
+    return _if_promised("at-most-once", "an input may not be processed", declared)
+
+
+RULES = (
+    Rule(
+        "pipeline.at-least-once",
+        ("processed-twice",),
+        _repeats,
+        "commit in one transaction with the output, or have the sink recognise what it has already; then write "
+        "promise: exactly-once",
+        _SOURCE,
+        "kafka/applications/commit-after-flush:kill",
+        "kafka/applications/transactions:kill",
+    ),
+    Rule(
+        "pipeline.at-most-once",
+        ("unprocessed", "half-processed"),
+        _leaves_out,
+        "commit after the work is done; then write promise: at-least-once",
+        _SOURCE,
+        "kafka/applications/commit-first:promised",
+        "kafka/applications/commit-after-flush:kill",
+    ),
+)
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return why each anomaly of applications must not occur."""
+    piped = declared.get(Piped)
+    if piped is None:
+        return {}
+    why = f"promise: {piped.promise}"
+    names = ("unprocessed", "half-processed", "processed-twice", "out-of-order", "made-up", "not-drained", "too-late")
+    return dict.fromkeys(names, why)
