@@ -1,4 +1,4 @@
-"""`chaoskit bench`: workloads of the OpenMessaging Benchmark (OMB), or the systems of a sweep beside each other."""
+"""`chaoskit bench`: runs workloads of the OpenMessaging Benchmark (OMB)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
-from chaoskit.cli.bench_sweep import as_sweep, bench_sweep, reject
-from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
-from chaoskit.cli.options import PATH, check_folder, quantity, store_option
-from chaoskit.cli.planned import show_plans
-from chaoskit.cli.progress import LiveProgress
-from chaoskit.cli.saying import complain, say
-from chaoskit.cli.summary import worst_exit_code
+from chaoskit.cli.arguments.options import PATH, check_folder, quantity, store_option
+from chaoskit.cli.output.benched import measurement, recording, rung, show, show_bracket, show_step
+from chaoskit.cli.output.planned import show_plans
+from chaoskit.cli.output.progress import LiveProgress
+from chaoskit.cli.output.saying import complain, say
+from chaoskit.cli.output.summary import worst_exit_code
 from chaoskit.interop.omb.benched import Benched, benched
 from chaoskit.interop.omb.climb import ClimbStep, climb, climbs
 from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
@@ -32,7 +31,6 @@ from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
-from chaoskit.search.sweep import load_sweep
 
 NO_RESULT = 1
 """Exit code if a pair has no result: none of the rates was borne, or the user interrupted."""
@@ -49,9 +47,6 @@ NO_RESULT = 1
     "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB where there is one."
 )
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
-@click.option(
-    "--only", multiple=True, metavar="CELL", help="Of a sweep: run only these cells, such as 'zenoh-*'; repeatable."
-)
 @click.option("--resume", is_flag=True, help="In a lab: take pairs that the store has a run of from there.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
 @click.option("--html", type=PATH, help="Also write a page with tables and charts.")
@@ -67,7 +62,6 @@ def command(
     warm_up: str | None,
     backlog: str | None,
     p99: str | None,
-    only: tuple[str, ...],
     resume: bool,
     out: Path,
     html: Path | None,
@@ -78,18 +72,7 @@ def command(
 
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
     messages were lost. What cannot be done as OMB does it is said.
-
-    FILES may also be one sweep, such as the ready-made sweeps/pubsub: it runs, and the systems of its first axis are
-    set beside each other, and beside what the hosts do without any: round trips, throughput by payload, and what
-    became of the messages. Runs that are in the store are not repeated.
     """
-    if (sweep := as_sweep(files)) is not None:
-        given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
-        reject(given | {"--backlog": backlog, "--p99": p99, "--resume": resume})
-        check_folder("--html", html)
-        return bench_sweep(load_sweep(sweep, only=only), store, out, html, dry_run=dry_run)
-    if only:
-        raise BadInput("--only: of a sweep, and these are files of OMB; name fewer of them instead")
     warm_up_ns, length_ns, p99_ns = (
         None if given is None else quantity(option, given, parse_duration)
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))

@@ -10,11 +10,11 @@ import click
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH, json_option, store_option
-from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.saying import say
-from chaoskit.cli.summary import details_option, show_summary
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH, json_option, store_option
+from chaoskit.cli.output.pipes import to_stdout
+from chaoskit.cli.output.saying import say
+from chaoskit.cli.output.summary import details_option, show_summary
 from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.verdict.check import check_run

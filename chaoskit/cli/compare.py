@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH, check_folder
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH, check_folder
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.report.compared import document, figures, letter, read_compared
 
 

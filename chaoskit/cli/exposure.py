@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.judge.exposure.measuring import measure_exposure
 from chaoskit.judge.subject.subject import read_subject
 from chaoskit.report.exposed import in_hosts, lag_in_words

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.saying import say
 from chaoskit.run.heal import heal as heal_machine
 from chaoskit.run.heal import heal_hosts
 

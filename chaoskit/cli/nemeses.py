@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import Grid, wide_console
+from chaoskit.cli.output.console import Grid, wide_console
 from chaoskit.contract.faults.nemesis import Nemesis
 from chaoskit.contract.faults.part import EVERYTHING
 from chaoskit.contract.installed import nemesis

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from chaoskit.base.store import SCENARIO, TIMELINE, read_timeline, read_yaml
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH, json_option, store_option
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH, json_option, store_option
+from chaoskit.cli.output.saying import say
 from chaoskit.cli.run import run_all
-from chaoskit.cli.saying import say
 from chaoskit.scenario.plan import read_plan
 
 

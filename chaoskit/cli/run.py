@@ -12,11 +12,11 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunInterrupted
-from chaoskit.cli.options import PATH, check_folder, json_option, store_option
-from chaoskit.cli.planned import show_plans, told
-from chaoskit.cli.progress import LiveProgress
-from chaoskit.cli.saying import say
-from chaoskit.cli.summary import comparison, details_option, show_summary, worst_exit_code
+from chaoskit.cli.arguments.options import PATH, check_folder, json_option, store_option
+from chaoskit.cli.output.planned import show_plans, told
+from chaoskit.cli.output.progress import LiveProgress
+from chaoskit.cli.output.saying import say
+from chaoskit.cli.output.summary import comparison, details_option, show_summary, worst_exit_code
 from chaoskit.report.compared import read_compared
 from chaoskit.report.compared_page import write_compared
 from chaoskit.report.junit import Case, junit
@@ -63,8 +63,8 @@ def command(
 ) -> int:
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
-    A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit list
-    --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
+    A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit
+    scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
     of a run stands for its scenario with its seed: --with then tries another setting.
 
     All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end, and

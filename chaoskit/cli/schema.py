@@ -9,9 +9,9 @@ import click
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.options import PATH
-from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.pipes import to_stdout
+from chaoskit.cli.output.saying import say
 from chaoskit.scenario.schema import scenario_schema
 
 _LINE = "# yaml-language-server: $schema="

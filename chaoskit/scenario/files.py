@@ -182,14 +182,6 @@ def find_sweep(spec: str) -> Path:
     return known[spec]
 
 
-def is_sweep(spec: str) -> bool:
-    """Return whether this is the file of a sweep, or would be the name of a ready-made one."""
-    path = Path(spec)
-    if not path.is_file():
-        return spec.startswith(_SWEEPS)
-    return path.suffix == _SUFFIX and not {"axes", "scenarios"}.isdisjoint(load_mapping(path, _EXPECTED))
-
-
 def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     """Return the file and the variant that are meant."""
     if (folder / spec).is_file():

@@ -188,24 +188,24 @@ def test_a_store_is_also_an_argument_of_list(chaoskit: Program, tmp_path: Path) 
 
 
 def test_ready_made_sweeps_are_listed_with_the_scenarios(chaoskit: Program) -> None:
-    listed = chaoskit("list", "--scenarios").stdout
+    listed = chaoskit("scenarios").stdout
 
     assert "kafka/power-all " in listed
     assert "sweeps/museum " in listed
 
 
 def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
-    found = chaoskit("list", "--scenarios", "ACKS-one", "lost").stdout
-    nothing = chaoskit("list", "--scenarios", "acks-one", "nonsense")
+    found = chaoskit("scenarios", "ACKS-one", "lost").stdout
+    nothing = chaoskit("scenarios", "acks-one", "nonsense")
 
     assert "kafka/isolate-leader " in found
     assert "rabbitmq/" not in found
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
-    assert "nonsense; none has any" in chaoskit("list", "--scenarios", "nonsense").stderr
-    assert "bookkeeper/ensemble-change " not in chaoskit("list", "--scenarios", "hang").stdout
-    assert "kafka/zone-loss " in chaoskit("list", "--scenarios", "Rack", "kafka").stdout
-    assert "kafka/retries " in chaoskit("list", "--scenarios", "double", "charge").stdout
+    assert "nonsense; none has any" in chaoskit("scenarios", "nonsense").stderr
+    assert "bookkeeper/ensemble-change " not in chaoskit("scenarios", "hang").stdout
+    assert "kafka/zone-loss " in chaoskit("scenarios", "Rack", "kafka").stdout
+    assert "kafka/retries " in chaoskit("scenarios", "double", "charge").stdout
 
 
 def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda plan: checked.append(plan.scenario.name))
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", lambda plan: checked.append(plan.scenario.name))
 
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
 
@@ -262,7 +262,7 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
 def test_a_dry_run_tells_which_hosts_are_for_clients(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda _: None)
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", lambda _: None)
     monkeypatch.setattr("clusters.mosquitto.system.MosquittoSystem.check", lambda *_: None)
     text = "name: a\ncluster: {system: mosquitto, hosts: %d, seats: 2}\nworkload: {kind: feed, duration: 1s}\n"
     (tmp_path / "seats.yaml").write_text(text % 1)
@@ -287,7 +287,7 @@ def test_a_dry_run_tells_what_it_would_download(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAOSKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", _check_but_not_the_machine)
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", _check_but_not_the_machine)
     monkeypatch.setattr("subprocess.run", _refuse)
 
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")

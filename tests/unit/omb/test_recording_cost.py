@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaoskit.cli.benched import recording
+from chaoskit.cli.output.benched import recording
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.model.payload import SIZE_MIN
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cli.console import print_table
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.console import print_table
+from chaoskit.cli.output.saying import say
 from chaoskit.interop.omb.benched import Benched, ReadBacklog
 from chaoskit.interop.omb.climb import ClimbStep
 from chaoskit.interop.omb.ladder import Bracket

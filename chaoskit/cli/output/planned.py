@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from chaoskit.base.downloads import told_only
 from chaoskit.base.quantities import format_duration
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.saying import say
 from chaoskit.report.words import scalar
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import Plan
