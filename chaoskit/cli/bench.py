@@ -33,22 +33,22 @@ from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 
 NO_RESULT = 1
-"""Exit code if a pair has no result: none of the rates was borne, or the user interrupted."""
+"""Exit code if a pair has no result: no rate was sustained, or the user interrupted."""
 
 
 @click.command("bench")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--lab", is_flag=True, help="Run on a local cluster instead of the one that the driver names.")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
-@click.option("--java", is_flag=True, help="Use the system's own client, if that is a Java client: a JVM each.")
+@click.option("--java", is_flag=True, help="Use the system's own Java client, each in its own JVM.")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
 @click.option(
-    "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB where there is one."
+    "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB of workloads that have it."
 )
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
-@click.option("--resume", is_flag=True, help="In a lab: take pairs that the store has a run of from there.")
-@click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
+@click.option("--resume", is_flag=True, help="With --lab: reuse the finished runs in the store.")
+@click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: the current one]")
 @click.option("--html", type=PATH, help="Also write a page with tables and charts.")
 @store_option
 @click.option("--dry-run", is_flag=True, help="Check files and machine, print what would be done, and start nothing.")
@@ -71,7 +71,7 @@ def command(
     """Run every workload of FILES with every driver of FILES, unchanged files of the OpenMessaging Benchmark.
 
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
-    messages were lost. What cannot be done as OMB does it is said.
+    messages were lost. Differences from OMB are printed.
     """
     warm_up_ns, length_ns, p99_ns = (
         None if given is None else quantity(option, given, parse_duration)
@@ -101,9 +101,9 @@ def command(
 
 def _check_resumable(benches: Sequence[Bench], *, lab: bool) -> None:
     if not lab:
-        raise BadInput("--resume: a cluster that runs already is another one each time; remove it, or add --lab")
+        raise BadInput("--resume: runs on an existing cluster are not reused; remove it, or add --lab")
     if searching := next((bench for bench in benches if climbs(bench)), None):
-        raise BadInput(f"--resume: {searching.stem}: the highest rate is found anew each time; remove it")
+        raise BadInput(f"--resume: {searching.stem}: the search for the highest rate is not resumed; remove it")
 
 
 def _execute(site: Site, stored: Mapping[str, Path | None], bench: Bench) -> tuple[Path, Verdict]:
@@ -130,7 +130,9 @@ def _run(
     def run(bench: Bench) -> Benched:
         folder, verdict = execute(bench)
         if INTERRUPTED in verdict.reasons:
-            raise RunInterrupted(f"interrupted: what {folder} measured is no result, and nothing after it was run")
+            raise RunInterrupted(
+                f"interrupted: {folder} is incomplete and has no result, and the remaining workloads were not run"
+            )
         return benched(bench, folder, verdict)
 
     try:

@@ -21,7 +21,7 @@ from chaoskit.judge.verdict.verdict import INVALID
 from chaoskit.search.explore import CrashPoint, CrashWishes, PointTried
 from chaoskit.search.explore import explore as explore_run
 
-_STARTED = {True: "yes", False: "NO", None: "not known"}
+_STARTED = {True: "yes", False: "NO", None: "unknown"}
 
 
 class ExploreProgress(SeriesProgress):
@@ -30,8 +30,10 @@ class ExploreProgress(SeriesProgress):
     def on(self, event: Event) -> None:
         match event:
             case PointTried(number, total, point):
-                kept = "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acked lost"
-                failed = "NOT started" if point.started is False else "not known whether it started"
+                kept = (
+                    "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acknowledged messages lost"
+                )
+                failed = "NOT started" if point.started is False else "unknown whether it started"
                 outcome = kept if point.started else f"{failed}: {point.why_not}"
                 self._print(f"point {number}/{total}: {point.why}, at {point.at_s:.2f} s: {outcome}")
             case _:
@@ -51,7 +53,9 @@ class ExploreProgress(SeriesProgress):
 @click.option(
     "--apart", default="0s", show_default=True, help="The hosts lose their power within this time of each other."
 )
-@click.option("--whole", is_flag=True, help="At each point, one host, drawn, loses nothing that its disk had received.")
+@click.option(
+    "--whole", is_flag=True, help="At each point, one host, drawn at random, loses nothing that its disk had received."
+)
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON and nothing else.")
 def command(
@@ -100,6 +104,4 @@ def _show(crash_points: list[CrashPoint], wished: int) -> None:
         )
     wide_console().print(table)
     if len(crash_points) < wished:
-        say(
-            f"{len(crash_points)} points: the run has no more states of its disks that differ, or they are hard to find"
-        )
+        say(f"{len(crash_points)} points: no other states of the run's disks were found")

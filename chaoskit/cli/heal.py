@@ -17,7 +17,7 @@ from chaoskit.run.heal import heal_hosts
     "--hosts",
     "inventory",
     type=PATH,
-    help="Instead, undo what any run left on the hosts of this inventory, active or not.",
+    help="Clean up the hosts of this inventory instead, after all runs, including active ones.",
 )
 def command(inventory: Path | None) -> None:
     """Stop the hosts and processes, and remove the bridges, disks and folders, of runs whose harness has died.

@@ -81,7 +81,7 @@ def _occupied(fault_kind: Nemesis) -> str:
     if parts == EVERYTHING:
         return "everything"
     names = ", ".join(sorted(parts)) or "nothing"
-    return names if fault_kind.renews else f"{names}; not beside a fault that boots the host"
+    return names if fault_kind.renews else f"{names}; not together with a fault that boots the host"
 
 
 def _needs(fault_kind: Nemesis) -> str:

@@ -30,5 +30,5 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
         content["faults"] = read_timeline(folder)
     plan = read_plan(content, str(folder))
     if roles := plan.roles:
-        say(f"looked up again when the faults begin, perhaps on other hosts: {', '.join(roles)}", err=True)
+        say(f"resolved again when the faults begin, possibly to other hosts: {', '.join(roles)}", err=True)
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -37,7 +37,7 @@ def _show(words: Sequence[str]) -> None:
     scenarios = {name: path for name, path in made.items() if matching[name] == len(words)}
     if not scenarios:
         best = [name for name in sorted(made, key=lambda name: -matching[name]) if matching[name]][:_NEAREST]
-        remedy = f"nearest: {', '.join(best)}" if best else "none has any; `chaoskit scenarios` lists all"
+        remedy = f"nearest: {', '.join(best)}" if best else "none has any of them; `chaoskit scenarios` lists all"
         raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; {remedy}")
     table = Grid()
     table.add_column("scenario", no_wrap=True)

@@ -34,5 +34,5 @@ def command(*, out: Path | None) -> int:
         owner.give([out])
     except OSError as error:
         raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another file") from error
-    say(f"written; let the first line of a scenario beside it be: {_LINE}{out.name}")
+    say(f"{out} written; begin scenarios in the same folder with: {_LINE}{out.name}")
     return 0

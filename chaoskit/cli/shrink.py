@@ -26,7 +26,9 @@ class ShrinkProgress(SeriesProgress):
                 outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
                 self._print(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
             case RateMeasured(rate, tries):
-                self._print(f"fails in {rate:.0%} of runs: a candidate is harmless after {tries} without a failure")
+                self._print(
+                    f"fails in {rate:.0%} of runs: a candidate counts as harmless after {tries} runs without one"
+                )
             case _:
                 super().on(event)
 

@@ -58,7 +58,7 @@ def command(scenario: str, *, names: tuple[str, ...], then: tuple[str, ...], sto
 
     The first run has no fault and shows which kinds of messages there are. The system's protocol must be known to
     chaoskit (docs/nemeses/wire.md). The exit code is 1 if a run violated the guarantees, and 2 if one could not be
-    judged. A run in which the message did not occur again counts as neither.
+    judged. A run in which the message did not occur again does not change the exit code.
     """
     plans = plan_all(find_all([scenario]), None)
     if len(plans) != 1:
@@ -85,7 +85,7 @@ def _did(point: WirePoint) -> str:
     counts = [f"{count:,} {name}" for name, count in point.counts.items()]
     opened = [f"{point.open:,} sends without an outcome"] if point.open else []
     why = f" ({point.why})" if point.verdict != VALID and point.why else ""
-    return f"{', '.join([*counts, *opened]) or 'no message was harmed'}: {point.verdict}{why}"
+    return f"{', '.join([*counts, *opened]) or 'no anomaly'}: {point.verdict}{why}"
 
 
 def _show(points: Sequence[WirePoint]) -> None:

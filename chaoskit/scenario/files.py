@@ -199,7 +199,7 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     if (folder / name).is_dir():
         raise BadInput(f"{folder / name}: is a folder; name a file in it")
     if of_system := [known_name for known_name in known if known_name.startswith(f"{name}/")]:
-        raise BadInput(f"{spec}: there are several scenarios of it; name one: {', '.join(of_system)}")
+        raise BadInput(f"{spec}: has several scenarios; name one: {', '.join(of_system)}")
     if name.endswith(_SUFFIX):
         raise BadInput(f"{folder / name}: no such file")
     raise BadInput(f"{spec}: no such file or ready-made scenario; {nearest(name, list(known))}")

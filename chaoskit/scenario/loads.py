@@ -71,7 +71,9 @@ def _check_replays(scenario: Scenario, replays: Replays, why_not: str) -> None:
         lasts = format_duration(scenario.workload.duration)
         raise BadInput(f"workload.replay.after: must be before the end of the load, {lasts}")
     if scenario.record == "latency":
-        raise BadInput("workload.replay: what came back cannot be told from sequences; write record: history")
+        raise BadInput(
+            "workload.replay: replayed messages cannot be recognized without the history; write record: history"
+        )
     if replays.by_time and scenario.workload.drivers:
         raise BadInput("workload.replay.by: drivers have clocks of their own, which cannot be compared; write position")
 

@@ -276,7 +276,7 @@ def _seated(scenario: Scenario) -> Scenario:
 
 
 def _check_hosts(cluster: ClusterSpec, between: bool) -> None:
-    wrong = "cluster.hosts: must be at least 1 (given: 0): {} runs"
+    wrong = "cluster.hosts: must be at least 1 (given: 0); {} runs"
     if not between and not cluster.hosts:
         raise BadInput(f"{wrong.format(cluster.system)} on hosts")
     if between and not cluster.seats:
@@ -331,7 +331,7 @@ def _roles(cluster: ClusterSpec, system: System, options: Any) -> Sequence[str]:
 
 def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:
     if not isinstance(system, Attaching):
-        raise BadInput(f"cluster.attach: connecting to a {cluster.system} that runs already is not implemented")
+        raise BadInput(f"cluster.attach: attaching to an existing {cluster.system} cluster is not implemented")
     system.check_attach(cluster.attach, declared)
 
 
@@ -341,7 +341,7 @@ def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
         if limit is None:
             continue
         if paced is None:
-            raise BadInput(f"cluster.{name}: this kind of workload has no rate of messages to compare; remove it")
+            raise BadInput(f"cluster.{name}: this kind of workload has no message rate; remove it")
         rate = paced.per_second and paced.per_second * (paced.size if name == "max_bytes" else 1)
         if rate is None or rate > limit:
             given = "max" if rate is None else f"{rate:,}/s"
@@ -351,11 +351,11 @@ def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
 def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> None:
     names = scenario.workload.drivers or []
     if names and not scenario.cluster.attach:
-        raise BadInput("workload.drivers: other machines reach a system that runs already only; add cluster.attach")
+        raise BadInput("workload.drivers: other machines can only reach an existing cluster; add cluster.attach")
     known = provider.driver_names(options) if isinstance(provider, Driving) else ()
     for index, name in enumerate(names):
         if name not in known:
-            where = nearest(name, known) if known else "name it there, below drivers"
+            where = nearest(name, known) if known else "add it there under drivers"
             raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
 
 
@@ -364,9 +364,9 @@ def _check_record(scenario: Scenario, declared: Declared) -> None:
         return
     if declared.get(Routed) is None or declared.get(Transactions) is not None or declared.get(Resends) is not None:
         kind = scenario.workload.kind
-        raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
+        raise BadInput(f"record: latency: loss cannot be determined for workload {kind}; write history")
     if scenario.workload.drivers:
-        raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
+        raise BadInput("record: latency: is not supported on drivers; write history, or remove workload.drivers")
 
 
 def _check_backlog(scenario: Scenario, declared: Declared) -> None:
@@ -397,4 +397,4 @@ def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:
     known = [rule.id for rule in guarantees.rules if rule.known]
     for index, rule in enumerate(accept):
         if rule not in known:
-            raise BadInput(f"accept.{index}: {rule!r} is no known issue of this system; {nearest(rule, known)}")
+            raise BadInput(f"accept.{index}: {rule!r} is not a known issue of this system; {nearest(rule, known)}")

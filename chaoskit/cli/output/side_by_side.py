@@ -25,7 +25,7 @@ def show_side_by_side(comparison: SideBySide) -> None:
             say()
             print_table(columns, rows, left=2)
     for name in comparison.lacking:
-        say(f"without a run: {name}")
+        say(f"without a result: {name}")
 
 
 def _counted(measurements: Sequence[Throughput] | Sequence[SystemFate]) -> Iterable[str]:

@@ -78,7 +78,7 @@ def compact_faults(run_folder: Path) -> int:
     """
     path = run_folder / "wal" / _LOG
     if not path.exists() and (run_folder / store.RECOVERY).exists():
-        raise BadInput(f"{path} is missing: without it nobody knows what was done. {RESTORE}")
+        raise BadInput(f"{path} is missing: without it the faults are unknown. {RESTORE}")
     faults = _read(path)
     with reading(path, REPAIR):
         rows = [faults[number] for number in sorted(faults)]

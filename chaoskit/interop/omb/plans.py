@@ -112,7 +112,9 @@ def _bench(file: Path, workload: OmbWorkload, driver: OmbDriver, wishes: BenchOp
     minutes = workload.warmupDurationMinutes, workload.testDurationMinutes
     given = wishes.warm_up_ns, wishes.length_ns
     if workload.backlog_bytes and wishes.p99_ns is not None:
-        raise BadInput(f"{file}: consumerBacklogSizeGB: a backlog is no load to find a rate for; leave out --p99")
+        raise BadInput(
+            f"{file}: consumerBacklogSizeGB: the highest rate cannot be searched with a backlog; leave out --p99"
+        )
     if workload.backlog_bytes and wishes.backlog_bytes is not None:
         workload = workload.model_copy(update={"consumerBacklogSizeGB": wishes.backlog_bytes / 2**30})
     warm_up_ns, length_ns = (
@@ -147,7 +149,7 @@ def _driver(content: Mapping[str, Any], file: Path, wishes: BenchOptions) -> Omb
     system = systems[known[wanted]]
     assert isinstance(system, Benchmarked)
     if not wishes.lab and not isinstance(system, Attaching):
-        raise BadInput(f"{source}: {_CLASS}: {known[wanted]} is benched in a lab only; add --lab")
+        raise BadInput(f"{source}: {_CLASS}: {known[wanted]} is supported in a lab only; add --lab")
     own, lab = {key: value for key, value in content.items() if key != _OURS}, content.get(_OURS, {})
     if not isinstance(lab, Mapping):
         raise BadInput(f"{source}: {_OURS}: write keys of `cluster` below it, such as config: {{...}}")

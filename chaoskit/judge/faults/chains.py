@@ -37,7 +37,7 @@ def chain(explaining: Container[int], faults: Sequence[Fault], placements: Place
         f"{left[0]} was the only replica in sync" if len(left) == 1 else f"{', '.join(left) or 'nobody'} were in sync"
     )
     name = f"{place[0]}/{place[1]}"
-    return f"{'; '.join(out)}: so {rest} with {name} when {last.kind} of {', '.join(last.targets)} began"
+    return f"{'; '.join(out)}: so {rest} for {name} when {last.kind} of {', '.join(last.targets)} began"
 
 
 def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:

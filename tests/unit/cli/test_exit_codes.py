@@ -216,7 +216,7 @@ def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit:
     done = chaoskit("check", str(folder))
 
     assert done.code == 0
-    assert "findings.parquet was changed: its digest is not the one in manifest.json; it is made again" in done.stderr
+    assert "findings.parquet was changed: its digest is not the one in manifest.json; it is rebuilt" in done.stderr
 
 
 def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: Path, monkeypatch: Any) -> None:
@@ -232,7 +232,7 @@ def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: 
     assert chaoskit("check", str(folder), "--no-report").stderr == ""
     assert report.exists()
     (folder / "verdict.json").write_text("{}")
-    assert "is deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
+    assert "was deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
     assert not report.exists()
     chaoskit("check", str(folder), "--report")
     assert report.exists()
@@ -251,8 +251,8 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
         "kafka-kill-leader.acks-one  seed 7",
         "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 7000, broker.heartbeat.interval.ms: 500}",
         "  load: log for 20s, rate: 2000, producer: {acks: 1}",
-        "  fault: pause on followers (looked up when it begins, by pick 0.617) at 4s for 6s",
-        "  fault: kill on leader (looked up when it begins, by pick 0.160) 1s after paused took effect for 8s",
+        "  fault: pause on followers (resolved when it begins, pick 0.617) at 4s for 6s",
+        "  fault: kill on leader (resolved when it begins, pick 0.160) 1s after paused took effect for 8s",
         "  expected: lost: some",
         "nothing was started (--dry-run)",
     ]
@@ -293,9 +293,8 @@ def test_a_dry_run_tells_what_it_would_download(
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
 
     assert (done.code, done.stderr) == (0, "")
-    told = (
-        f"would download: Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central; what needs it was not checked"
-    )
+    kafka = f"Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central"
+    told = f"would download: {kafka}; parts that need it were not checked"
     assert told in done.stdout
     assert not list((tmp_path / "cache").glob("*/*.jar"))
 

@@ -41,7 +41,7 @@ def test_a_whole_record_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("faults.jsonl", "faults.jsonl is missing: without it nobody knows what was done"),
+        ("faults.jsonl", "faults.jsonl is missing: without it the faults are unknown"),
         ("producer-0-0.wal", "producer-0-0.wal is missing, though producer-0.names has the names"),
         ("producer-0.names", "producer-0.names is missing: the topics in its logs cannot be told"),
     ],
