@@ -272,7 +272,7 @@ def _await_hung(client: ClientProcess, hung: bool) -> None:
         if not client.running():
             raise NemesisError(f"{client.name} has ended")
         if time.monotonic() > deadline:
-            word = "stood still" if hung else "went on"
+            word = "stopped" if hung else "continued"
             raise NemesisError(f"{client.name} has not {word} within {_OPERATION_S} s: its operation did not end")
         time.sleep(_POLL_S)
 

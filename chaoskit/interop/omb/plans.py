@@ -103,7 +103,7 @@ def read_benches(files: Sequence[Path], wishes: BenchOptions) -> list[Bench]:
     }
     if not drivers or not workloads:
         missing = "driver (with driverClass)" if not drivers else "workload"
-        raise BadInput(f"no {missing} among {', '.join(map(str, files))}; name at least one of both")
+        raise BadInput(f"no {missing} among {', '.join(map(str, files))}; name at least one of each")
     ordered = sorted(workloads, key=lambda file: file.stem)
     return [_bench(file, workloads[file], driver, wishes) for file in ordered for driver in drivers]
 

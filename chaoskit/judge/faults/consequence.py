@@ -157,7 +157,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
         if experienced is None:
             doubts.append("nothing was sent while it held")
         if experienced and clients is None:
-            doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
+            doubts.append(f"the machine was up to {late or 0:,.0f} ms late on its own, which may be all that changed")
         doubts += _of_others(fault, faults, open_findings)
         outcomes.append((changed, []) if changed or not doubts else (None, doubts))
     return outcomes

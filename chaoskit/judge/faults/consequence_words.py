@@ -84,7 +84,7 @@ def seen(changed: Changed) -> str:
 
 
 def _subject(what: str, host: str, before: str, where: str) -> str:
-    return _SUBJECTS[Change(what)].format(host=host, before=before or "nobody", where=where)
+    return _SUBJECTS[Change(what)].format(host=host, before=before or "none", where=where)
 
 
 def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:
