@@ -73,7 +73,7 @@ def command(
     starts with all acknowledged messages.
 
     RUN must have `cluster: {disk: {kind: programmable, record: true}}`. A quarter of the points are before the load, a
-    quarter when most acknowledged messages are on no disk, a quarter when a directory changes, and a quarter at random.
+    quarter when most acknowledged messages are on no disk, a quarter when a folder changes, and a quarter at random.
     Points that leave the disks in the same state are tested once. The exit code is 0 if the system started at every
     point and lost nothing beyond what its guarantees allow, 2 if a point could not be tested, and 1 otherwise.
     """

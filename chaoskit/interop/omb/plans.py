@@ -14,6 +14,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.systems.attach import Attaching
 from chaoskit.contract.systems.benchmark import Benchmarked, Driven
 from chaoskit.interop.omb.workload import OmbWorkload, parse_workload, scenario_of
+from chaoskit.scenario.files import ready_made_sweeps
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
@@ -96,6 +97,9 @@ def read_benches(files: Sequence[Path], wishes: BenchOptions) -> list[Bench]:
     Raises:
         BadInput: names the file, the key and the remedy.
     """
+    sweeps = ready_made_sweeps()
+    if given := next((file for file in files if str(file) in sweeps), None):
+        raise BadInput(f"{given}: is a sweep; run it with `chaoskit sweep {given}`")
     contents = {file: load_mapping(file, "a workload or a driver of the OpenMessaging Benchmark") for file in files}
     drivers = [_driver(content, file, wishes) for file, content in contents.items() if _CLASS in content]
     workloads = {

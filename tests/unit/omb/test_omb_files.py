@@ -246,3 +246,8 @@ def test_systems_that_cannot_be_attached_need_a_lab(tmp_path: Path, driver: Any,
 
     with pytest.raises(BadInput, match=rf"kafka\.yaml: driverClass: {system} is supported in a lab only; add --lab"):
         _benches(tmp_path, wishes, driver=driver)
+
+
+def test_a_sweep_is_no_benchmark() -> None:
+    with pytest.raises(BadInput, match=r"sweeps/pubsub: is a sweep; run it with `chaoskit sweep sweeps/pubsub`"):
+        read_benches([Path("sweeps/pubsub")], _ALL)
