@@ -105,7 +105,7 @@ class ClientHang(Nemesis):
     """Has the client stand still between two operations, as one whose handler does not return: its process, and the
     threads of its library, go on. Healing, or the harness's death, lets it go on."""
 
-    summary = "let clients stand still as if their handlers hung: heartbeats go on, nothing is polled, sent or settled"
+    summary = "make clients hang as if in their handlers: heartbeats continue, nothing is polled, sent or settled"
     family = "client"
     does = Act.HANGS
     hits = "clients"
@@ -122,7 +122,7 @@ class ClientHang(Nemesis):
         for client in strike.clients:
             _await_hung(client, True)
         hung = [f"{client.name} (process {client.pid}, {_state(client.pid)})" for client in strike.clients]
-        return Evidence(f"stands still between two operations: {', '.join(hung)}")
+        return Evidence(f"hung between two operations: {', '.join(hung)}")
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:
@@ -132,7 +132,7 @@ class ClientHang(Nemesis):
         for client in strike.clients:
             _await_hung(client, False)
         _refuse_dead(strike)
-        return Evidence(f"going on: {strike.names}")
+        return Evidence(f"continuing: {strike.names}")
 
 
 class ClientHijack(Nemesis):
@@ -272,7 +272,7 @@ def _await_hung(client: ClientProcess, hung: bool) -> None:
         if not client.running():
             raise NemesisError(f"{client.name} has ended")
         if time.monotonic() > deadline:
-            word = "stood still" if hung else "went on"
+            word = "stopped" if hung else "continued"
             raise NemesisError(f"{client.name} has not {word} within {_OPERATION_S} s: its operation did not end")
         time.sleep(_POLL_S)
 

@@ -77,7 +77,7 @@ class CommandOptions(BaseModel):
 class UserCommand(Nemesis):
     """Runs commands of the user's; each step is proved by another command. Undone also if the harness dies."""
 
-    summary = "run a command of yours, prove it by another one; undo it by a third, and prove that"
+    summary = "run your own commands to inject a fault, prove it, undo it and prove that"
     family = "process"
     does = Act.SILENCES | Act.BREAKS
     damages_until_healed = True
@@ -173,7 +173,7 @@ def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> 
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise NemesisError(f"{step_name}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
+        raise NemesisError(f"{step_name}: did not end within {options.timeout / 1e9:g} s and was killed") from None
     if process.returncode != 0:
         raise NemesisError(f"{step_name}: exit status {process.returncode}: {said.strip()[-_OUTPUT_MAX:]}")
     return said.strip()[-_OUTPUT_MAX:]

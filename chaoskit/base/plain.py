@@ -1,8 +1,8 @@
 r"""Text from outside, as it may be shown: what would steer a terminal, forge a line or reverse writing is escaped.
 
 Names of topics and groups, evidence, reasons of crashes and errors come from systems, hosts and files. Each door to
-people calls one of these functions: `chaoskit.cli.console`, the live progress, summaries, JUnit XML, pytest and pages.
-JSON escapes by itself, and files of a run keep what was said.
+people calls one of these functions: `chaoskit.cli.output`, summaries, JUnit XML, pytest and pages. JSON escapes by
+itself, and files of a run keep what was said.
 
 >>> one_line("gone\nVALID  x/1 \x1b[2J\u202e")
 'gone\\nVALID  x/1 \\x1b[2J\\u202e'

@@ -104,7 +104,7 @@ def runs(store: Path) -> Iterator[Path]:
         BadInput: there is no such folder.
     """
     if not store.is_dir():
-        raise BadInput(f"store {store}: no such folder; run a scenario (`chaoskit list --scenarios`), or set --store")
+        raise BadInput(f"store {store}: no such folder; run a scenario (`chaoskit scenarios`), or set --store")
     folders = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
     if not folders and any(store.glob(f"*/{SCENARIO}")):
         raise BadInput(

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.report.words import milliseconds
 
 

@@ -1,4 +1,4 @@
-"""`chaoskit bench`: workloads of the OpenMessaging Benchmark (OMB), or the systems of a sweep beside each other."""
+"""`chaoskit bench`: runs workloads of the OpenMessaging Benchmark (OMB)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
-from chaoskit.cli.bench_sweep import as_sweep, bench_sweep, reject
-from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
-from chaoskit.cli.options import PATH, check_folder, quantity, store_option
-from chaoskit.cli.planned import show_plans
-from chaoskit.cli.progress import LiveProgress
-from chaoskit.cli.saying import complain, say
-from chaoskit.cli.summary import worst_exit_code
+from chaoskit.cli.arguments.options import PATH, check_folder, quantity, store_option
+from chaoskit.cli.output.benched import measurement, recording, rung, show, show_bracket, show_step
+from chaoskit.cli.output.planned import show_plans
+from chaoskit.cli.output.progress import LiveProgress
+from chaoskit.cli.output.saying import complain, say
+from chaoskit.cli.output.summary import worst_exit_code
 from chaoskit.interop.omb.benched import Benched, benched
 from chaoskit.interop.omb.climb import ClimbStep, climb, climbs
 from chaoskit.interop.omb.plans import Bench, BenchOptions, read_benches
@@ -32,28 +31,24 @@ from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
-from chaoskit.search.sweep import load_sweep
 
 NO_RESULT = 1
-"""Exit code if a pair has no result: none of the rates was borne, or the user interrupted."""
+"""Exit code if a pair has no result: no rate was sustained, or the user interrupted."""
 
 
 @click.command("bench")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--lab", is_flag=True, help="Run on a local cluster instead of the one that the driver names.")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
-@click.option("--java", is_flag=True, help="Use the system's own client, if that is a Java client: a JVM each.")
+@click.option("--java", is_flag=True, help="Use the system's own Java client, each in its own JVM.")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
 @click.option(
-    "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB where there is one."
+    "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB of workloads that have it."
 )
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
-@click.option(
-    "--only", multiple=True, metavar="CELL", help="Of a sweep: run only these cells, such as 'zenoh-*'; repeatable."
-)
-@click.option("--resume", is_flag=True, help="In a lab: take pairs that the store has a run of from there.")
-@click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
+@click.option("--resume", is_flag=True, help="With --lab: reuse the finished runs in the store.")
+@click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: the current one]")
 @click.option("--html", type=PATH, help="Also write a page with tables and charts.")
 @store_option
 @click.option("--dry-run", is_flag=True, help="Check files and machine, print what would be done, and start nothing.")
@@ -67,7 +62,6 @@ def command(
     warm_up: str | None,
     backlog: str | None,
     p99: str | None,
-    only: tuple[str, ...],
     resume: bool,
     out: Path,
     html: Path | None,
@@ -77,19 +71,8 @@ def command(
     """Run every workload of FILES with every driver of FILES, unchanged files of the OpenMessaging Benchmark.
 
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
-    messages were lost. What cannot be done as OMB does it is said.
-
-    FILES may also be one sweep, such as the ready-made sweeps/pubsub: it runs, and the systems of its first axis are
-    set beside each other, and beside what the hosts do without any: round trips, throughput by payload, and what
-    became of the messages. Runs that are in the store are not repeated.
+    messages were lost. Differences from OMB are printed.
     """
-    if (sweep := as_sweep(files)) is not None:
-        given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
-        reject(given | {"--backlog": backlog, "--p99": p99, "--resume": resume})
-        check_folder("--html", html)
-        return bench_sweep(load_sweep(sweep, only=only), store, out, html, dry_run=dry_run)
-    if only:
-        raise BadInput("--only: of a sweep, and these are files of OMB; name fewer of them instead")
     warm_up_ns, length_ns, p99_ns = (
         None if given is None else quantity(option, given, parse_duration)
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
@@ -118,9 +101,9 @@ def command(
 
 def _check_resumable(benches: Sequence[Bench], *, lab: bool) -> None:
     if not lab:
-        raise BadInput("--resume: a cluster that runs already is another one each time; remove it, or add --lab")
+        raise BadInput("--resume: runs on an existing cluster are not reused; remove it, or add --lab")
     if searching := next((bench for bench in benches if climbs(bench)), None):
-        raise BadInput(f"--resume: {searching.stem}: the highest rate is found anew each time; remove it")
+        raise BadInput(f"--resume: {searching.stem}: the search for the highest rate is not resumed; remove it")
 
 
 def _execute(site: Site, stored: Mapping[str, Path | None], bench: Bench) -> tuple[Path, Verdict]:
@@ -147,7 +130,9 @@ def _run(
     def run(bench: Bench) -> Benched:
         folder, verdict = execute(bench)
         if INTERRUPTED in verdict.reasons:
-            raise RunInterrupted(f"interrupted: what {folder} measured is no result, and nothing after it was run")
+            raise RunInterrupted(
+                f"interrupted: {folder} is incomplete and has no result, and the remaining workloads were not run"
+            )
         return benched(bench, folder, verdict)
 
     try:

@@ -10,11 +10,11 @@ import click
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH, json_option, store_option
-from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.saying import say
-from chaoskit.cli.summary import details_option, show_summary
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH, json_option, store_option
+from chaoskit.cli.output.pipes import to_stdout
+from chaoskit.cli.output.saying import say
+from chaoskit.cli.output.summary import details_option, show_summary
 from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.verdict.check import check_run
@@ -26,7 +26,7 @@ from chaoskit.report.run_page import REPORT, is_quick, try_report
 @click.argument("run", type=PATH)
 @store_option
 @json_option
-@click.option("--report/--no-report", default=None, help="Write the report.  [default: of up to a million operations]")
+@click.option("--report/--no-report", default=None, help="Write the report.  [default: for up to a million operations]")
 @details_option
 def command(run: Path, *, store: Path, as_json: bool, report: bool | None, details: bool) -> int:
     """Judge RUN, a run folder or a store (its latest run), from its recorded history.
@@ -36,7 +36,7 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None, detai
     """
     folder = import_edn(run, store) if _is_history(run) else chosen(run)
     if damage := damaged(folder, JUDGED):
-        say(f"{damage}; it is made again", err=True)
+        say(f"{damage}; it is rebuilt", err=True)
     before = _verdict_file(folder)
     verdict = check_run(folder)
     if is_quick(folder) if report is None else report:
@@ -44,7 +44,10 @@ def command(run: Path, *, store: Path, as_json: bool, report: bool | None, detai
             say(why_not, err=True)
     elif (folder / REPORT).exists() and _verdict_file(folder) != before:
         (folder / REPORT).unlink()
-        say(f"{folder / REPORT} was of another verdict and is deleted; `chaoskit report {folder}` writes it", err=True)
+        say(
+            f"{folder / REPORT} showed an earlier verdict and was deleted; `chaoskit report {folder}` writes a new one",
+            err=True,
+        )
     owner.give_all(folder)
     with to_stdout():
         if as_json:

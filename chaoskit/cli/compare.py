@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH, check_folder
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH, check_folder
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.report.compared import document, figures, letter, read_compared
 
 
@@ -18,7 +18,7 @@ from chaoskit.report.compared import document, figures, letter, read_compared
 @click.option("--html", type=PATH, help="Also write a page with the runs' latency and throughput over time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON and nothing else.")
 def command(given: tuple[Path, ...], *, html: Path | None, as_json: bool) -> int:
-    """Show RUNS beside each other: what differs in their scenarios, verdicts, counts, anomalies and latencies.
+    """Show RUNS side by side: what differs in their scenarios, verdicts, counts, anomalies and latencies.
 
     A run is its folder; a store, or its folder of a scenario, stands for all its judged runs.
     """

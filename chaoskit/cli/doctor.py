@@ -8,8 +8,8 @@ import click
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.console import Grid, wide_console
 from chaoskit.contract import installed
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import Equipped

@@ -9,10 +9,10 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH
-from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.pipes import to_stdout
+from chaoskit.cli.output.saying import say
 from chaoskit.interop.jepsen.exporting import export_edn
 
 

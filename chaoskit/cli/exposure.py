@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.judge.exposure.measuring import measure_exposure
 from chaoskit.judge.subject.subject import read_subject
 from chaoskit.report.exposed import in_hosts, lag_in_words
@@ -22,12 +22,12 @@ from chaoskit.report.exposed import in_hosts, lag_in_words
 @click.argument("run", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON and nothing else.")
 def command(run: Path, *, as_json: bool) -> int:
-    """Tell what a power cut would have cost at each instant of RUN, without any cut.
+    """Compute what a power cut would have cost at each instant of RUN.
 
     RUN must have the recordings of all hosts' disks: `cluster: {disk: {kind: programmable, record: true}}`. For every
     acknowledged message: on how many hosts it was on stable storage when it was acknowledged, and how long until it
     was (the lag; negative: before the acknowledgement). The loss window is the number of acknowledged messages that no
-    surviving or returning disk has, over time. What a surviving host may have in its memory only is in doubt.
+    surviving or returning disk has, over time. Messages that a surviving host may have only in its memory are in doubt.
     """
     folder = chosen(run)
     exposure = measure_exposure(folder, read_subject(folder)).as_json()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.saying import say
 from chaoskit.run.heal import heal as heal_machine
 from chaoskit.run.heal import heal_hosts
 
@@ -17,7 +17,7 @@ from chaoskit.run.heal import heal_hosts
     "--hosts",
     "inventory",
     type=PATH,
-    help="Instead, undo what any run left on the hosts of this inventory, active or not.",
+    help="Clean up the hosts of this inventory instead, after all runs, including active ones.",
 )
 def command(inventory: Path | None) -> None:
     """Stop the hosts and processes, and remove the bridges, disks and folders, of runs whose harness has died.

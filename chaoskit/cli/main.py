@@ -16,29 +16,31 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.journal import entries_left
 from chaoskit.base.plain import one_line
 from chaoskit.base.shadow import check_packages
-from chaoskit.cli.saying import complain, say
+from chaoskit.cli.output.saying import complain, say
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 
 VERBS = {
     "run": "Run scenarios on real clusters and judge them.",
+    "scenarios": "List the ready-made scenarios and sweeps.",
     "sweep": "Run a scenario in many variants and count the anomalies.",
-    "bench": "Run workloads of the OpenMessaging Benchmark, and write its results, with a verdict.",
+    "bench": "Run workloads of the OpenMessaging Benchmark; write its results, with a verdict.",
     "check": "Judge a recorded run, or a Jepsen history, again.",
-    "compare": "Show runs beside each other.",
-    "replay": "Repeat a recorded run: the same faults at the same times, roles looked up again.",
-    "shrink": "Find the smallest timeline that still makes a failed run fail.",
-    "explore": "Test recovery from power cuts at many points of a recorded disk.",
-    "exposure": "Tell what a power cut would have cost at each instant of a recorded run.",
-    "analyze": "Compare all runs of a store: what is red, since when, and what it costs.",
-    "report": "Write a run's report as one HTML file.",
+    "compare": "Show runs side by side.",
+    "replay": "Repeat a recorded run with the same faults at the same times.",
+    "shrink": "Find the smallest set of faults that still makes a failed run fail.",
+    "explore": "Test recovery from power cuts at many points of a recorded run.",
+    "wire": "Lose, duplicate or delay one message of the protocol at a time.",
+    "exposure": "Show what a power cut would have cost at each instant of a recorded run.",
+    "analyze": "Compare all runs of a store: what fails, since when, and what it costs.",
     "list": "List the runs of a store.",
+    "report": "Write the report of a run as one HTML file.",
+    "export": "Write the history of a run for other tools.",
     "nemeses": "List the kinds of faults, or describe one.",
     "systems": "List the systems and what each of them supports.",
-    "schema": "Print the JSON Schema of scenario files, with which editors check and complete them.",
+    "schema": "Print the JSON Schema of scenario files, for editors.",
     "synthesize": "Generate the history of a simulated system.",
-    "export": "Write a run's history for other tools.",
-    "doctor": "Check what this machine can do and how to fix the rest.",
+    "doctor": "Check what this machine can do, and how to fix what it cannot.",
     "heal": "Remove what killed runs left behind on this machine.",
 }
 """All verbs in the order of `--help`, with their short help. Each has a module and a command of its name."""

@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import Grid, wide_console
+from chaoskit.cli.output.console import Grid, wide_console
 from chaoskit.contract.faults.nemesis import Nemesis
 from chaoskit.contract.faults.part import EVERYTHING
 from chaoskit.contract.installed import nemesis
@@ -81,7 +81,7 @@ def _occupied(fault_kind: Nemesis) -> str:
     if parts == EVERYTHING:
         return "everything"
     names = ", ".join(sorted(parts)) or "nothing"
-    return names if fault_kind.renews else f"{names}; not beside a fault that boots the host"
+    return names if fault_kind.renews else f"{names}; not together with a fault that boots the host"
 
 
 def _needs(fault_kind: Nemesis) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from chaoskit.base.store import SCENARIO, TIMELINE, read_timeline, read_yaml
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH, json_option, store_option
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH, json_option, store_option
+from chaoskit.cli.output.saying import say
 from chaoskit.cli.run import run_all
-from chaoskit.cli.saying import say
 from chaoskit.scenario.plan import read_plan
 
 
@@ -30,5 +30,5 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
         content["faults"] = read_timeline(folder)
     plan = read_plan(content, str(folder))
     if roles := plan.roles:
-        say(f"looked up again when the faults begin, perhaps on other hosts: {', '.join(roles)}", err=True)
+        say(f"resolved again when the faults begin, possibly to other hosts: {', '.join(roles)}", err=True)
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.saying import say
 
 
 @click.command("report")

@@ -12,11 +12,11 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunInterrupted
-from chaoskit.cli.options import PATH, check_folder, json_option, store_option
-from chaoskit.cli.planned import show_plans, told
-from chaoskit.cli.progress import LiveProgress
-from chaoskit.cli.saying import say
-from chaoskit.cli.summary import comparison, details_option, show_summary, worst_exit_code
+from chaoskit.cli.arguments.options import PATH, check_folder, json_option, store_option
+from chaoskit.cli.output.planned import show_plans, told
+from chaoskit.cli.output.progress import LiveProgress
+from chaoskit.cli.output.saying import say
+from chaoskit.cli.output.summary import comparison, details_option, show_summary, worst_exit_code
 from chaoskit.report.compared import read_compared
 from chaoskit.report.compared_page import write_compared
 from chaoskit.report.junit import Case, junit
@@ -46,7 +46,7 @@ COMPARED = "compared.html"
 @click.option(
     "--dry-run", is_flag=True, help="Check the scenarios and this machine, print what would be done, and start nothing."
 )
-@click.option("--yes", is_flag=True, help="Do not ask before faults of a system that runs already.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation before faults of an existing cluster.")
 @click.option("--junit", "junit_file", type=PATH, help="Also write the results to this file, as JUnit XML.")
 def command(
     scenarios: tuple[str, ...],
@@ -63,8 +63,8 @@ def command(
 ) -> int:
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
-    A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit list
-    --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
+    A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit
+    scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
     of a run stands for its scenario with its seed: --with then tries another setting.
 
     All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end, and
@@ -139,7 +139,7 @@ def run_all(
 
 
 def _confirm(plans: Sequence[Plan]) -> None:
-    """Ask before faults of systems that run already.
+    """Ask before faults of existing clusters.
 
     Raises:
         BadInput: the answer is no, or there is nobody to ask.
@@ -149,17 +149,17 @@ def _confirm(plans: Sequence[Plan]) -> None:
             continue
         lines = list(told(plan, drawn=False))
         if not sys.stdin.isatty():
-            refused = f"{plan.source}: has faults for a system that runs already; pass --yes"
+            refused = f"{plan.source}: has faults for an existing cluster; pass --yes to confirm"
             raise BadInput("\n".join([refused, *lines]))
         say(*lines, err=True)
-        if not click.confirm("Run this against a system that runs already?", err=True):
+        if not click.confirm("Run this against an existing cluster?", err=True):
             raise BadInput(f"{plan.source}: not confirmed; nothing was started")
 
 
 def _write_page(folders: Sequence[Path], page: Path) -> None:
     """Write the page of several runs if possible, and say where it is."""
     why_not = tried(page.name, lambda: write_compared(read_compared(folders), page))
-    say(why_not or f"page of all: {page}")
+    say(why_not or f"comparison page: {page}")
 
 
 def _write(path: Path, cases: Sequence[Case]) -> None:

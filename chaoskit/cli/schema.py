@@ -9,9 +9,9 @@ import click
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.options import PATH
-from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import PATH
+from chaoskit.cli.output.pipes import to_stdout
+from chaoskit.cli.output.saying import say
 from chaoskit.scenario.schema import scenario_schema
 
 _LINE = "# yaml-language-server: $schema="
@@ -34,5 +34,5 @@ def command(*, out: Path | None) -> int:
         owner.give([out])
     except OSError as error:
         raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another file") from error
-    say(f"written; let the first line of a scenario beside it be: {_LINE}{out.name}")
+    say(f"{out} written; begin scenarios in the same folder with: {_LINE}{out.name}")
     return 0

@@ -8,10 +8,10 @@ import click
 
 from chaoskit.base import store as stores
 from chaoskit.base import yaml
-from chaoskit.cli.chosen import chosen
-from chaoskit.cli.options import PATH, store_option
-from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.chosen import chosen
+from chaoskit.cli.arguments.options import PATH, store_option
+from chaoskit.cli.output.progress import SeriesProgress
+from chaoskit.cli.output.saying import say
 from chaoskit.contract.event import Event
 from chaoskit.search.shrink import CandidateJudged, RateMeasured
 from chaoskit.search.shrink import shrink as shrink_run
@@ -26,7 +26,9 @@ class ShrinkProgress(SeriesProgress):
                 outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
                 self._print(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
             case RateMeasured(rate, tries):
-                self._print(f"fails in {rate:.0%} of runs: a candidate is harmless after {tries} without a failure")
+                self._print(
+                    f"fails in {rate:.0%} of runs: a candidate counts as harmless after {tries} runs without one"
+                )
             case _:
                 super().on(event)
 

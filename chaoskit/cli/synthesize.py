@@ -10,8 +10,8 @@ import click
 
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.options import store_option
-from chaoskit.cli.saying import say
+from chaoskit.cli.arguments.options import store_option
+from chaoskit.cli.output.saying import say
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.synthesizer import Synthesizer
 

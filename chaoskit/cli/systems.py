@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from chaoskit.base import plugins
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.contract.installed import system
 from chaoskit.report.support import GIVEN, NO, YES, Support, markdown, support
 

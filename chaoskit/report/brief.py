@@ -84,9 +84,9 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         yield from _wrapped([f"also found: {named}"], most=2)
     unseen = [name for name, anomaly in verdict.anomalies.items() if not anomaly.count]
     if unseen and verdict.audit["complete"]:
-        yield from _wrapped([f"none of: {', '.join(unseen)}"], most=1)
+        yield from _wrapped([f"not found: {', '.join(unseen)}"], most=1)
     if verdict.tolerated and not verdict.lost:
-        yield from _wrapped([f"a loss that did not happen would be allowed by: {'; '.join(verdict.tolerated)}"], most=2)
+        yield from _wrapped([f"settings that would allow a loss: {'; '.join(verdict.tolerated)}"], most=2)
 
 
 def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _cost(verdict: Verdict) -> Iterator[str]:
         cost += f" ({p99(quiet['send'])} outside faults)"
     if never := send.get("without"):
         cost += f"; {never:,} of {verdict.counts['sent']:,} sends never acknowledged"
-    longest = f"{verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send at most"
+    longest = f"at most {verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send"
     silent = f"; {silence(verdict.availability)}" if verdict.availability.get("unheard_ms", 0) >= _SILENT_MS else ""
     yield from _wrapped([f"cost: {cost}; {longest}{silent}"], most=2)
     yield from _wrapped((f"{name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()), most=1)

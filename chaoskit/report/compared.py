@@ -64,10 +64,10 @@ def read_compared(given: Sequence[Path]) -> list[Compared]:
     """
     folders = [folder for path in given for folder in _folders(path)]
     if again := sorted({str(folder) for folder in folders if folders.count(folder) > 1}):
-        raise BadInput(f"{again[0]}: is given twice; name different runs")
+        raise BadInput(f"{again[0]}: is given twice; remove one of them")
     if len(folders) < 2:
         raise BadInput(
-            "a comparison needs at least two judged runs; name more, or a store, or its folder of a scenario"
+            "a comparison needs at least two judged runs; name more, or a store, or the folder of a scenario in it"
         )
     return [
         Compared(
@@ -143,7 +143,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[ComparedRow]]:
     anomalies = list(
         dict.fromkeys(name for run in runs for name, anomaly in run.verdict["anomalies"].items() if anomaly["count"])
     )
-    idle = ComparedRow("less than meant", tuple(without_consequence(run.verdict["faults"]) for run in runs))
+    idle = ComparedRow("less than intended", tuple(without_consequence(run.verdict["faults"]) for run in runs))
     tables = {
         "system": [ComparedRow("system and release", tuple(release(run.scenario) for run in runs))],
         "what happened": [
@@ -167,14 +167,18 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[ComparedRow]]:
             ),
             never_acknowledged=lambda v: number(v["latency"].get("send", {}).get("without")),
             longest_silence_of_a_reader=lambda v: milliseconds(v["availability"].get("unheard_ms")),
-            machine=lambda v: "full: latencies are its own" if v.get("machine") and any(full(v["machine"])) else "",
+            machine=lambda v: (
+                "full: latencies may not be the system's" if v.get("machine") and any(full(v["machine"])) else ""
+            ),
         ),
     }
     phases = {"": "all of the load", **PHASE_WORDS}
     for phase, words in phases.items():
         points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
         sends = [point.get("send", {}) for point in points]
-        due = ComparedRow("p99 of all that was due", tuple(p99(send) if send.get("without") else "" for send in sends))
+        due = ComparedRow(
+            "p99 of all sends that were due", tuple(p99(send) if send.get("without") else "" for send in sends)
+        )
         tables[f"latency of acknowledged sends, {words}"] = [*_latencies(sends), *([due] if any(due.values) else [])]
     tables["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
     kept = {title: table for title, table in tables.items() if any(any(row.values) for row in table)}

@@ -90,7 +90,7 @@ def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
     expect = scenario.get("expect", {})
     if not expect:
-        return "as the guarantees say" if verdict.verdict == "valid" else "see above"
+        return "as guaranteed" if verdict.verdict == "valid" else "see above"
     met = all(verdict.anomalies[name].allowed for name in expect if name in verdict.anomalies)
     met = met and all(bounded.met for bounded in verdict.bounds.values())
     return "as expected" if met else "NOT as expected"

@@ -50,7 +50,9 @@ def run_page(folder: Path) -> str:
     scenario = store.read_yaml(folder / store.SCENARIO, DeclaredSettings)
     faults = history.recorded_faults
     if len(faults) != len(verdict["faults"]):
-        raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
+        raise BadInput(
+            f"{folder / store.VERDICT}: belongs to other faults; run `chaoskit check {folder}` to judge it again"
+        )
     instants = [at_ns or 0 for fault in faults for at_ns in (fault.start_ns, fault.healed_ns)]
     load = load_of(folder)
     series = series_of(history, Timing(load, faults_of(faults)), max(instants, default=0))
@@ -118,7 +120,7 @@ def _latencies(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple[s
     counted = send.get("without") and send.get("all_due")
     rows = [("send, from when it was due", send)]
     if counted:
-        rows.append(("the same, with those without an acknowledgement, until given up", counted))
+        rows.append(("the same, including sends never acknowledged, until given up", counted))
     if with_faults:
         rows += [(f"send, {words}", latency.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
     rows.append(("send, from the call", latency.get("send_from_actual", {})))
@@ -217,9 +219,7 @@ def _strip(
     lines = charts.lines(series.throughput, rates, x, y, tooltip)
     lost = charts.area(_lost_rates(anomalies, series.axis), charts.RED, x, y, charts.told(t="at s", rate="lost /s"))
     spec = charts.chart("throughput", 130, [*charts.bands(faults, domain, labels=True), *lost, *lines])
-    title = (
-        "What was sent, acknowledged and, in red, lost, by when it was acknowledged; faults are shaded, bursts cut off"
-    )
+    title = "Messages sent, acknowledged and (red) lost, by time of acknowledgement; faults are shaded, bursts cut off"
     return {"id": "throughput", "title": title, "spec": spec}
 
 

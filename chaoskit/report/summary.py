@@ -113,7 +113,7 @@ def _done(verdict: Verdict) -> list[str]:
     for equal in _equal_faults(verdict.faults):
         lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
     if held_s := verdict.liveness.get("load_held_s"):
-        lines.append(f"  the load went on {held_s:.1f} s longer, for faults that were due and not yet in effect")
+        lines.append(f"  the load lasted {held_s:.1f} s longer, for faults that were due but not yet in effect")
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
     last = verdict.audit.get("last_positions", {})
@@ -130,7 +130,7 @@ def _done(verdict: Verdict) -> list[str]:
     recovered = verdict.liveness.get("recovered")
     if recovered is not None:
         took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
-        word = "recovered in" if recovered else "did NOT recover; waiting ended"
+        word = "recovered" if recovered else "did NOT recover within"
         lines.append(f"  cluster: {word} {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
     if group := verdict.liveness.get("group"):
         behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received new messages"
@@ -244,10 +244,10 @@ def _recovered(availability: Mapping[str, Any]) -> str:
     if not times:
         return ""
     if undoing_ms is not None and undoing_ms < _AT_ONCE_MS and not availability.get("not_recovered"):
-        return "; sends were acknowledged again before it was undone"
+        return "; sends were acknowledged again before healing began"
     if availability.get("not_recovered") or not availability.get("recovered", True):
-        return f"; none was acknowledged again, though sends were due or waited until {', '.join(times)}"
-    return f"; first one {', '.join(times)}"
+        return f"; no send was acknowledged again, though some were due or open until {', '.join(times)}"
+    return f"; the next one {', '.join(times)}"
 
 
 def _measured(verdict: Verdict) -> list[str]:
@@ -304,8 +304,8 @@ def _latency(name: str, point: Mapping[str, Any]) -> list[str]:
     lines = [f"  {name}: {_percentiles(point)}{unsure}"]
     if without := point.get("without"):
         whole = point.get("all_due")
-        counted = f"; with these, counted until given up: {_percentiles(whole)}" if whole else ""
-        lines.append(f"    {without:,} have no such time{counted}")
+        counted = f"; with these, until given up: {_percentiles(whole)}" if whole else ""
+        lines.append(f"    {without:,} sends have no such latency{counted}")
     return lines
 
 

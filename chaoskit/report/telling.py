@@ -33,11 +33,11 @@ def told(event: Event) -> str:  # noqa: PLR0911, C901  # one for each event
         case FaultFailed(_, kind, problem):
             return f"{kind}: {problem}"
         case LoadHeld(kinds):
-            return f"the load goes on for a while: due, and not yet in effect: {', '.join(kinds)}"
+            return f"the load continues for a while: faults that are due but not yet in effect: {', '.join(kinds)}"
         case FaultDropped(_, kind):
             return f"{kind}: dropped; it was still waiting for its turn when the load ended"
         case ServiceRevived(host, service, why):
-            return f"{service} on {host} was started again: it {why}"
+            return f"{service} on {host} was restarted: it {why}"
         case Interrupted():
             return "interrupted: healing faults, then judging what was recorded (press Ctrl-C again to abort)"
         case HostsKept(access):

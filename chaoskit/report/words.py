@@ -90,13 +90,13 @@ def slowest_in_words(slowest: Mapping[str, Any], faults: Sequence[Mapping[str, A
 
     >>> slowest = {"from_ms": 8000.0, "to_ms": 11000.0, "share": 0.97, "faults": [0]}
     >>> slowest_in_words(slowest, [{"kind": "pause", "targets": ["n1"]}])
-    'its p99 was made between 8.0 s and 11.0 s: 97 % of the slowest 1 % were due then, while pause of n1 held'
+    '97 % of the slowest 1 % were due between 8.0 s and 11.0 s, while pause of n1 held'
     """
     held = [f"{fault['kind']} of {', '.join(fault['targets'])}" for fault in (faults[n] for n in slowest["faults"])]
     when = f"between {slowest['from_ms'] / 1000:.1f} s and {slowest['to_ms'] / 1000:.1f} s"
     share = f"{slowest['share']:.0%}".replace("%", " %")
     while_held = f", while {' and '.join(dict.fromkeys(held))} held" if held else ", without a fault"
-    return f"its p99 was made {when}: {share} of the slowest 1 % were due then{while_held}"
+    return f"{share} of the slowest 1 % were due {when}{while_held}"
 
 
 def describe_machine(machine: Machine) -> str:
@@ -110,7 +110,7 @@ def describe_machine(machine: Machine) -> str:
     )
     return (
         f"machine: {machine['cores']} cores: {used}{waiting}, idle {machine['idle']:.2f}; "
-        f"naps ended at most {machine['late_ms']:.1f} ms late"
+        f"timers fired at most {machine['late_ms']:.1f} ms late"
     )
 
 

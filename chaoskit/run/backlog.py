@@ -63,7 +63,9 @@ class Backlogging:
         if self.lasted_ns() <= wanted.within_ns:
             return None
         what = "built" if self._resumed_ns is None else "read"
-        return f"the backlog was not {what} within {format_duration(wanted.within_ns)}: {waiting:,} messages wait"
+        return (
+            f"the backlog was not {what} within {format_duration(wanted.within_ns)}: {waiting:,} messages are waiting"
+        )
 
     def end(self) -> None:
         """Have consumers that are still paused go on: the load has ended."""

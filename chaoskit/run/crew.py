@@ -52,12 +52,12 @@ class ClockWatch:
         except (OSError, ValueError) as error:
             self._end()
             reason = errors.read_text(errors="replace").strip() or str(error)
-            raise RunFailed(f"driver {driver.name} does not tell its time: {reason}") from error
+            raise RunFailed(f"driver {driver.name} did not report its clock: {reason}") from error
         if comparison.error_ns > _ERROR_MAX_MS * 1_000_000:
             self._end()
             error_ms = comparison.error_ns / 1e6
             raise RunFailed(
-                f"driver {driver.name} answers so slowly that its clock is known to ± {error_ms:.0f} ms "
+                f"driver {driver.name} answers too slowly: its clock is known only to ± {error_ms:.0f} ms "
                 f"only (at most {_ERROR_MAX_MS}); use a machine that is nearer or less busy"
             )
         self.ahead_ns: int = comparison.ahead_ns

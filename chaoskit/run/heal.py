@@ -39,7 +39,9 @@ def heal(only: Path | None = None) -> list[str]:
         undone, left = _undo_all(journal.entries)
         removed += undone
         for error in left:
-            problems.add(BadInput(f"{error} (in {journal.path}, which you may delete if nothing of it exists)"))
+            problems.add(
+                BadInput(f"{error} (recorded in {journal.path}; delete that file if nothing listed in it exists)")
+            )
         if not left:
             journal.close()
             dismiss(journal.path)

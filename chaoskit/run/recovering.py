@@ -104,5 +104,5 @@ class Recovering:
         groups = [ClientGroup(member) for member in members]
         group = await_probes(groups, wanted, bound_s, self._interrupted) if wanted else None
         if group is None:
-            self._problems.append("whether the group receives messages after healing was not seen")
+            self._problems.append("the run does not show whether the group receives messages after healing")
         return group

@@ -62,7 +62,7 @@ class Site:
                 before.
         """
         if self.interrupted:
-            raise RunInterrupted("interrupted: nothing more was run")
+            raise RunInterrupted("interrupted: nothing else was started")
         watcher.on(PhaseBegun("check the scenario"))
         check_machine(plan)
         plan = observed(plan)
@@ -86,7 +86,7 @@ class Site:
             raise
         except TooEarly:
             raise RunInterrupted(
-                f"interrupted before the load began: there is nothing to judge; logs: {folder}"
+                f"interrupted before the load began: there is nothing to judge. Logs: {folder}"
             ) from None
         except ChaoskitError as error:
             failure = RunInterrupted if self.interrupted else RunFailed

@@ -37,7 +37,7 @@ class Stopping:
         if when.lag is not None and (lag := progress.lag) > when.lag:
             return f"{lag:,} acknowledged messages were not received yet (stop_when.lag)"
         try:
-            return "the command said so (stop_when.command)" if self._command_succeeded(when, now_ns) else ""
+            return "the command requested it (stop_when.command)" if self._command_succeeded(when, now_ns) else ""
         except OSError as error:
             return f"the command cannot be run: {error.strerror} (stop_when.command)"
 

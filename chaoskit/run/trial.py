@@ -240,7 +240,7 @@ class Trial:
         revivals = self._revivals()[self._revived_before :]
         crashed = [revival for revival in revivals if revival.at_ns >= load_ns]
         self._problems += [
-            f"{revival.service} on {revival.host} had to be started again before the load: it {revival.why}"
+            f"{revival.service} on {revival.host} had to be restarted before the load: it {revival.why}"
             for revival in revivals
             if revival.at_ns < load_ns
         ]
@@ -275,7 +275,7 @@ class Trial:
                     conductor.heal_now()
                     break
                 if conductor.course.full or fleet.full():
-                    self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
+                    self._watcher.on(Problem("no space left for the history: healing faults, then ending the run"))
                     break
                 if failures := fleet.failures():
                     self._problems += failures

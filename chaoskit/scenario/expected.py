@@ -97,12 +97,12 @@ def parse_bound(text: str) -> Bound:
     if match is None:
         raise ValueError(f"{text!r} is not a bound; write < or > and a duration, {_EXAMPLE}")
     if match[2].isdigit():
-        raise ValueError(f"{text!r}: a bound is of a time, {_EXAMPLE}; of findings write none, some or a number")
+        raise ValueError(f"{text!r}: only times have bounds, {_EXAMPLE}; for findings write none, some or a number")
     if match[2].startswith("="):
         raise ValueError(f"{text!r} is not a bound; write < or >, without =")
     words = match[3]
     if words is not None and words not in _PHASES:
-        raise ValueError(f"{words!r} is no part of the load; {nearest(words, _PHASES)}")
+        raise ValueError(f"unknown part of the load {words!r}; {nearest(words, _PHASES)}")
     return Bound(match[1] == "<", parse_duration(match[2]), (words or "").replace(" ", "_"))
 
 
@@ -149,10 +149,10 @@ def check_findable(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly], 
 def _not_looked_for(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly], declared: Declared) -> Iterator[str]:
     models = {topic.model for topic in declared.topics}
     for anomaly in (anomalies[name] for name in expect if name in anomalies):
-        where = f"expect.{anomaly.name}: is not looked for"
+        where = f"expect.{anomaly.name}: cannot be found"
         if not models & {*anomaly.models}:
             served, handled = (", ".join(sorted(model.name for model in some)) for some in (models, anomaly.models))
-            yield f"{where} in topics of the model {served}, only of {handled}; remove it"
+            yield f"{where} in topics of the model {served}, only in those of {handled}; remove it"
         elif anomaly.only_with is not None and declared.get(anomaly.only_with) is None:
             meaning = re.split("[.:]", inspect.cleandoc(anomaly.only_with.__doc__ or ""))[0]
             yield f"{where} in this run, only where {meaning[:1].lower()}{meaning[1:]}; remove it"
@@ -164,7 +164,7 @@ def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[st
         if name in (MEASURES if bound else anomalies):
             if bound and expected.phase and name not in LATENCIES:
                 plain = replace(expected, phase="")
-                yield f"expect.{name}: only latencies have a part of the load in brackets; write {plain}"
+                yield f"expect.{name}: only latencies are measured by part of the load; write {plain}"
         elif bound and name in anomalies:
             yield f"expect.{name}: an anomaly has no bound; write none, some or a number of findings"
         elif name in MEASURES:

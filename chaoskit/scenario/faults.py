@@ -108,7 +108,7 @@ def _parameters(spec: FaultSpec, choice: KindChoice, key: str, source: str) -> B
     if ("from" in given and "from" not in own) or ("every" in given and "every" not in own):
         raise BadInput(f"{_prefix(choice, key)[:-1]}: {ONE_KIND_OF_TIME}")
     if "within" in given and "within" not in model.model_fields:
-        raise BadInput(f"{_prefix(choice, key)}within: how long a fault waits for after or when; add one, or remove it")
+        raise BadInput(f"{_prefix(choice, key)}within: is for after and when only; add one of them, or remove it")
     return validated(model, given, source, _prefix(choice, key), known)
 
 
@@ -118,7 +118,7 @@ def _prefix(choice: KindChoice, key: str) -> str:
 
 def _check_choice(choice: KindChoice, key: str, fault: Nemesis, allowed: Allowed) -> None:
     if allowed.drivers and fault.hits == "clients":
-        raise BadInput(f"{key}: {choice.kind} hits clients of this machine, not those on drivers; remove one of both")
+        raise BadInput(f"{key}: {choice.kind} hits clients of this machine, not those on drivers; remove one of them")
     if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
         _check_hosts_of_others(f"{key}: {choice.kind}", fault, allowed)
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)
@@ -132,8 +132,8 @@ def _check_choice(choice: KindChoice, key: str, fault: Nemesis, allowed: Allowed
 def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
     if not allowed.inventory:
         raise BadInput(
-            f"{what} works on hosts, and those of a system that runs already are not given; add cluster.inventory, or "
-            "use inject: command, or a fault of clients"
+            f"{what} works on hosts, and those of an existing cluster are unknown; add cluster.inventory, or "
+            "use inject: command or a fault of clients"
         )
     if not fault.held:
         raise BadInput(

@@ -195,14 +195,6 @@ def find_sweep(spec: str) -> Path:
     return known[spec]
 
 
-def is_sweep(spec: str) -> bool:
-    """Return whether this is the file of a sweep, or would be the name of a ready-made one."""
-    path = Path(spec)
-    if not path.is_file():
-        return spec.startswith(_SWEEPS)
-    return path.suffix == _SUFFIX and not {"axes", "scenarios"}.isdisjoint(load_mapping(path, _EXPECTED))
-
-
 def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     """Return the file and the variant that are meant."""
     if (folder / spec).is_file():
@@ -220,7 +212,7 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     if (folder / name).is_dir():
         raise BadInput(f"{folder / name}: is a folder; name a file in it")
     if of_system := [known_name for known_name in known if known_name.startswith(f"{name}/")]:
-        raise BadInput(f"{spec}: there are several scenarios of it; name one: {', '.join(of_system)}")
+        raise BadInput(f"{spec}: has several scenarios; name one: {', '.join(of_system)}")
     if name.endswith(_SUFFIX):
         raise BadInput(f"{folder / name}: no such file")
     raise BadInput(f"{spec}: no such file or ready-made scenario; {nearest(name, list(known))}")

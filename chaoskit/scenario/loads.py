@@ -73,9 +73,9 @@ def check_record(scenario: Scenario, declared: Declared) -> None:
         return
     if declared.get(Routed) is None or declared.get(Transactions) is not None or declared.get(Resends) is not None:
         kind = scenario.workload.kind
-        raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
+        raise BadInput(f"record: latency: loss cannot be determined for workload {kind}; write history")
     if scenario.workload.drivers:
-        raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
+        raise BadInput("record: latency: is not supported on drivers; write history, or remove workload.drivers")
 
 
 def check_backlog(scenario: Scenario, declared: Declared) -> None:
@@ -97,7 +97,9 @@ def _check_replays(scenario: Scenario, replays: Replays, why_not: str) -> None:
         lasts = format_duration(scenario.workload.duration)
         raise BadInput(f"workload.replay.after: must be before the end of the load, {lasts}")
     if scenario.record == "latency":
-        raise BadInput("workload.replay: what came back cannot be told from sequences; write record: history")
+        raise BadInput(
+            "workload.replay: replayed messages cannot be recognized without the history; write record: history"
+        )
     if replays.by_time and scenario.workload.drivers:
         raise BadInput("workload.replay.by: drivers have clocks of their own, which cannot be compared; write position")
 

@@ -71,7 +71,9 @@ def rooting(plan: Plan) -> Rooting:
     if isinstance(plan.provider, Rooting):
         return plan.provider
     cluster = plan.scenario.cluster
-    raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root that {cluster.system} needs")
+    raise BadInput(
+        f"cluster.provider: {cluster.provider} has no hosts with the root file system that {cluster.system} needs"
+    )
 
 
 def _check_memory(plan: Plan) -> None:

@@ -45,7 +45,7 @@ Kinds = Annotated[
 
 def _not_nothing(duration_ns: int) -> int:
     if duration_ns < SECOND:
-        raise ValueError("must be at least 1s, to have a load at all")
+        raise ValueError("must be at least 1s")
     return duration_ns
 
 
@@ -94,7 +94,7 @@ class ClusterSpec(BaseModel):
             return given
         inventory = with_defaults(given["inventory"])
         if not inventory:
-            raise ValueError("inventory: names nobody; name hosts or drivers")
+            raise ValueError("inventory: is empty; add hosts or drivers")
         named = inventory.get("hosts") if isinstance(inventory, dict) else None
         count = {"hosts": len(named)} if isinstance(named, dict) and named else {}
         return {**count, **given, "inventory": inventory}
@@ -104,7 +104,7 @@ class ClusterSpec(BaseModel):
         if self.attach and (self.disk or self.provider != LOCAL):
             raise ValueError("attach deploys nothing; remove provider and disk")
         if self.inventory and not self.attach:
-            raise ValueError("an inventory names the hosts of a system that runs already; add attach")
+            raise ValueError("an inventory is for an existing cluster; add attach")
         if self.attach and self.seats:
             raise ValueError("seats are hosts of a lab; with attach, clients run here or on workload.drivers")
         return self
@@ -241,7 +241,7 @@ class FaultSpec(BaseModel):
         if len(single) + series != 1 or (series and None in repeating):
             raise ValueError(ONE_KIND_OF_TIME)
         if self.id and series:
-            raise ValueError("id belongs to a single fault: at, after or when")
+            raise ValueError("id is for single faults only (at, after or when)")
         if self.every is not None and self.every[0] < MILLISECOND:
             raise ValueError("every must be at least 1ms")
         if self.start is not None and self.to is not None and self.to <= self.start:

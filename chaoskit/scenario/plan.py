@@ -291,7 +291,7 @@ def _seated(scenario: Scenario) -> Scenario:
 
 
 def _check_hosts(cluster: ClusterSpec, between: bool) -> None:
-    wrong = "cluster.hosts: must be at least 1 (given: 0): {} runs"
+    wrong = "cluster.hosts: must be at least 1 (given: 0); {} runs"
     if not between and not cluster.hosts:
         raise BadInput(f"{wrong.format(cluster.system)} on hosts")
     if between and not cluster.seats:
@@ -346,7 +346,7 @@ def _roles(cluster: ClusterSpec, system: System, options: Any) -> Sequence[str]:
 
 def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:
     if not isinstance(system, Attaching):
-        raise BadInput(f"cluster.attach: connecting to a {cluster.system} that runs already is not implemented")
+        raise BadInput(f"cluster.attach: attaching to an existing {cluster.system} cluster is not implemented")
     system.check_attach(cluster.attach, declared)
 
 
@@ -356,7 +356,7 @@ def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
         if limit is None:
             continue
         if paced is None:
-            raise BadInput(f"cluster.{name}: this kind of workload has no rate of messages to compare; remove it")
+            raise BadInput(f"cluster.{name}: this kind of workload has no message rate; remove it")
         rate = paced.per_second and paced.per_second * (paced.size if name == "max_bytes" else 1)
         if rate is None or rate > limit:
             given = "max" if rate is None else f"{rate:,}/s"
@@ -366,11 +366,11 @@ def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
 def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> None:
     names = scenario.workload.drivers or []
     if names and not scenario.cluster.attach:
-        raise BadInput("workload.drivers: other machines reach a system that runs already only; add cluster.attach")
+        raise BadInput("workload.drivers: other machines can only reach an existing cluster; add cluster.attach")
     known = provider.driver_names(options) if isinstance(provider, Driving) else ()
     for index, name in enumerate(names):
         if name not in known:
-            where = nearest(name, known) if known else "name it there, below drivers"
+            where = nearest(name, known) if known else "add it there under drivers"
             raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
 
 
@@ -396,4 +396,4 @@ def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:
     known = [rule.id for rule in guarantees.rules if rule.known]
     for index, rule in enumerate(accept):
         if rule not in known:
-            raise BadInput(f"accept.{index}: {rule!r} is no known issue of this system; {nearest(rule, known)}")
+            raise BadInput(f"accept.{index}: {rule!r} is not a known issue of this system; {nearest(rule, known)}")

@@ -17,7 +17,11 @@ def load_mapping(path: Path, expected: str) -> dict[str, Any]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except FileNotFoundError as error:
+        raise BadInput(f"{path}: no such file") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise BadInput(f"{path}: cannot be read: {error}") from error
     try:
         content = yaml.load(text)

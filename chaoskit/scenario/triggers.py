@@ -63,7 +63,7 @@ class When(BaseModel):
         if sum(condition is not None for condition in given) != 1:
             raise ValueError("specify one of out_of_sync, in_sync, leader, acked, lag and log")
         if self.on is not None and self.log is None:
-            raise ValueError("on belongs to log")
+            raise ValueError("on is for log only")
         if self.log is not None:
             try:
                 re.compile(self.log)

@@ -58,7 +58,7 @@ LEGEND = (
     "Cost: of the runs without a fault; latency: of acknowledged sends, from when they were due, median over the runs.",
     "2nd copy: from the acknowledgement until a message is on stable storage of two hosts; cut of all: acknowledged",
     "messages on no stable storage, over time; medians over the runs whose disks were recorded (docs/exposure.md).",
-    "Lost: acknowledged messages that were lost, of those acknowledged, in all runs; ?: a run does not tell.",
+    "Lost: acknowledged messages that were lost, of those acknowledged, in all runs; ?: not conclusive.",
 )
 
 

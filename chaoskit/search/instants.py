@@ -43,7 +43,7 @@ def instants(recorded: Recorded, seed: int) -> Iterator[Instant]:
     """
     source = random.Random(seed)  # noqa: S311  # reproducible, not secret
     if not any(host.times_ns.size for host in recorded.hosts.values()):
-        raise BadInput(f"{recorded.folder}: nothing was recorded of its disks; run the scenario again")
+        raise BadInput(f"{recorded.folder}: its disks were not recorded; run the scenario again")
     every = np.sort(np.concatenate([host.times_ns for host in recorded.hosts.values()]))
     early, late = np.split(every, [np.searchsorted(every, recorded.load_start_ns)])
     chosen = {EARLY: early, EXPOSED: _exposed(recorded), FOLDERS: _folders(recorded)}

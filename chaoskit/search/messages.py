@@ -126,7 +126,7 @@ def _exploring() -> tuple[str, Exploring]:
         nemesis = installed.nemesis(kind)
         if isinstance(nemesis, Exploring):
             return kind, nemesis
-    raise BadInput("no fault that is installed acts on single messages; install the package that has it")
+    raise BadInput("no installed fault acts on single messages; install the package that has it")
 
 
 def _healed(quiet: Path) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Systems beside each other: what the runs of a sweep tell of round trips, of throughput, and of what did not arrive.
+"""Systems side by side: what the runs of a sweep tell of round trips, of throughput, and of what did not arrive.
 
 The first axis of the sweep has what is compared, the second one the loads. What a run measures, its workload says
 (`chaoskit.contract.workloads.workload.Measuring`); of any other run it is told what became of the messages.
@@ -8,38 +8,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pyarrow.compute as pc
 
-from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.workloads.workload import Measuring
 from chaoskit.history.reading.reader import History
 from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate, Throughput
-from chaoskit.run.floor import Floor
+from chaoskit.run.floor import DATAGRAM_MAX, Floor, floors
 from chaoskit.search.sweep import Cell, Results, Sweep
 
 ReceivedUntil = Callable[[str, int], int]
 
 _US_PER_MS = 1_000
-_AXES = 2
 
 
-def check_axes(sweep: Sweep) -> None:
-    """Reject a sweep whose cells cannot be set beside each other.
+def comparing(sweep: Sweep, store: Path) -> Callable[[Mapping[str, Results]], SideBySide]:
+    """Measure what this machine's hosts do without a system, and return a function that compares the results so far.
 
-    Raises:
-        BadInput: it has another number of axes.
+    Args:
+        sweep: the sweep; it has two axes.
+        store: where its run folders are kept.
     """
-    if len(sweep.axes) != _AXES:
-        axes = ", ".join(sweep.axes)
-        raise BadInput(
-            f"{sweep.name}: axes: {axes}: a bench has two: what is compared, and the loads; use sweep instead"
-        )
+    size = smallest(sweep)
+    floor = [] if size is None or size > DATAGRAM_MAX else list(floors(size))
+    return partial(side_by_side, sweep, floor=floor, received=partial(received_until, store))
 
 
 def smallest(sweep: Sweep) -> int | None:

@@ -40,6 +40,9 @@ _OURS = {"name", "seed"}
 _SCENARIO = "scenario"
 """Name of the axis for scenarios from other files."""
 
+_AXES_SIDE_BY_SIDE = 2
+"""What is compared, and the loads."""
+
 
 class SweepSpec(BaseModel):
     """A sweep's file; see docs/sweep.md for every key.
@@ -53,7 +56,9 @@ class SweepSpec(BaseModel):
         seeds: number of runs per cell, with the seeds 1, 2, ...
         count: the anomalies that the table counts; default: those that say so (`Anomaly.tabled`).
         cost_across: an axis of faults, whose first variant has none: a second table has its variants as columns.
-        published: half the round trip that others published, by variant of the first axis; `chaoskit bench` shows it.
+        side_by_side: whether the variants of the first axis are compared with each other, load by load; the second
+            axis has the loads (`chaoskit.search.side_by_side`).
+        published: half the round trip that others published, by variant of the first axis; shown side by side.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,6 +70,7 @@ class SweepSpec(BaseModel):
     seeds: int = Field(default=1, ge=1)
     count: list[str] | None = None
     cost_across: str = ""
+    side_by_side: bool = False
     published: dict[Name, Duration] = {}
 
 
@@ -93,13 +99,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep whose runs are all planned. `across`, `published`: see `SweepSpec`."""
+    """A sweep whose runs are all planned. `across`, `side_by_side`, `published`: see `SweepSpec`."""
 
     name: str
     axes: tuple[str, ...]
     count: tuple[str, ...]
     cells: tuple[Cell, ...]
     across: str = ""
+    side_by_side: bool = False
     published: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -163,18 +170,30 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
     if spec.cost_across and spec.cost_across not in spec.axes:
         raise BadInput(f"{path}: cost_across: no axis {spec.cost_across!r}; {nearest(spec.cost_across, spec.axes)}")
-    compared = next(iter(spec.axes.values()))
-    if strange := [name for name in spec.published if name not in compared]:
-        raise BadInput(
-            f"{path}: published: no variant {strange[0]!r} of {next(iter(spec.axes))}; {nearest(strange[0], compared)}"
-        )
+    _check_side_by_side(spec, path)
     chosen = _chosen(spec, only, path)
     numbers = range(1, (seeds or spec.seeds) + 1)
     cells = [
         Cell(names, {seed: _plan(spec, names, overrides, seed, path) for seed in numbers})
         for names, overrides in chosen
     ]
-    return Sweep(spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across, spec.published)
+    return Sweep(
+        spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across, spec.side_by_side, spec.published
+    )
+
+
+def _check_side_by_side(spec: SweepSpec, path: Path) -> None:
+    if spec.side_by_side and len(spec.axes) != _AXES_SIDE_BY_SIDE:
+        axes = ", ".join(spec.axes)
+        raise BadInput(
+            f"{path}: side_by_side: needs two axes, what is compared and the loads, not {len(spec.axes)} ({axes}); "
+            "remove it, or change the axes"
+        )
+    if spec.published and not spec.side_by_side:
+        raise BadInput(f"{path}: published: is shown side by side only; add side_by_side: true")
+    compared, variants = next(iter(spec.axes.items()))
+    if strange := [name for name in spec.published if name not in variants]:
+        raise BadInput(f"{path}: published: no variant {strange[0]!r} of {compared}; {nearest(strange[0], variants)}")
 
 
 def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:

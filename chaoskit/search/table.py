@@ -82,7 +82,7 @@ LEGEND = (
     "of such runs, with 95 % confidence (Clopper-Pearson).",
     "Latency: median over the runs, of all sends, from when they were due; those that were never acknowledged count",
     "until they were given up; quiet: outside faults and their aftermath. acks/s: mean over the runs, until the end of",
-    "the load. Machine full: in how many of the runs this machine, or one of its clients, had no room left: then",
+    "the load. Machine full: in how many of the runs this machine, or one of its clients, was at its limit:",
     "figures may not be those of the system.",
 )
 

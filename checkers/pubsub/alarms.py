@@ -30,14 +30,14 @@ TOLD_NS = 1_000_000_000
 
 UNNOTICED = Anomaly(
     "unnoticed",
-    "a subscriber was not told in time that a publisher had ended, or that no message came",
+    "a subscriber got no notice in time that a publisher had ended, or that no message came",
     FEEDS,
     about=About.READING,
 )
 
 FALSE_ALARM = Anomaly(
     "false-alarm",
-    "a subscriber was told that a publisher was not alive, or that no message came, which was not so",
+    "a subscriber got a false notice that a publisher was not alive, or that no message came",
     FEEDS,
     about=About.READING,
 )

@@ -50,7 +50,9 @@ def over_length_cases(view: QueueView) -> pa.Table:
     return _audit_findings(view, OVER_LENGTH, asks, f"{kept} messages, and at most {length} are allowed")
 
 
-DEPTH_WRONG = Anomaly("depth-wrong", "a queue told another number of messages than it had", QUEUES, about=About.READING)
+DEPTH_WRONG = Anomaly(
+    "depth-wrong", "a queue reported another number of messages than it had", QUEUES, about=About.READING
+)
 
 
 def depth_cases(view: QueueView) -> pa.Table:

@@ -27,7 +27,7 @@ from checkers.delivery.membership import seeks_ns
 
 PASSED_OVER = Anomaly(
     "passed-over",
-    "a group went on behind an acknowledged message that none of its members was ever given",
+    "a group continued behind an acknowledged message that none of its members received",
     IN_LOGS,
     about=About.READING,
     shared=True,

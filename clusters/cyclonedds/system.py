@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     client = Later("cyclonedds", *_FOR_RUNS)
 
-_FEEDS = "DDS has topics that nobody stores; use workload.kind: feed"
+_FEEDS = "DDS topics are not stored; use workload.kind: feed"
 _NO_BROKER = "there is no broker: peers talk to each other"
 
 

@@ -42,7 +42,7 @@ _SYNC_AGE_MAX_NS = 1_000_000_000
 _UNSYNCED_NS, _AWAITED_NS = 300_000_000, 3_000_000_000
 """What is written in so much time is enough to lose; nobody waits longer for it than the second one."""
 
-_SYNCED = "somebody synced all file systems of this machine"
+_SYNCED = "another process synced all file systems of this machine"
 _INIT = Path(__file__).with_name("host-init.sh")
 
 

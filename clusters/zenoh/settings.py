@@ -29,7 +29,7 @@ WAIT_BEFORE_DROP, WAITS_BEFORE_DROP_US = "transport/link/tx/queue/congestion_con
 
 _OWNED = {
     "mode": "set cluster.mode",
-    "connect": "chaoskit tells clients and routers where the others are",
+    "connect": "chaoskit sets the addresses of clients and routers",
     "listen": "everybody listens on the network of the lab",
     "scouting": "peers find each other on the network of the lab",
     "transport/link/tx/lease": "set cluster.lease",

@@ -39,7 +39,7 @@ _DONE = {
     rules.DROP: "dropped",
     rules.DROP_AND_CLOSE: "dropped, each with its connection closed",
     rules.CLOSE_BEFORE: "lost by a reset of their connections",
-    rules.CLOSE_AFTER: "passed, each with its connection closed behind it",
+    rules.CLOSE_AFTER: "passed, each with its connection closed afterwards",
     rules.DELAY: "delayed",
     rules.DUPLICATE: "passed twice",
     rules.ERROR: "made errors",
@@ -58,7 +58,7 @@ def _known_action(then: str) -> str:
     if action not in (*rules.PLAIN, *rules.WITH_ARGUMENT):
         raise ValueError(f"there is no {action!r}; {nearest(action, [*rules.PLAIN, *rules.WITH_ARGUMENT])}")
     if action in rules.PLAIN and argument:
-        raise ValueError(f"{action} stands alone; remove {argument!r}")
+        raise ValueError(f"{action} takes no argument; remove {argument!r}")
     if action in rules.WITH_ARGUMENT and not argument:
         raise ValueError(f"{action} needs {rules.WITH_ARGUMENT[action]}")
     if action == rules.DELAY:
@@ -104,7 +104,7 @@ class WireParameters(BaseModel):
         if self.action == rules.ERROR and self.of == "request":
             raise ValueError("then: error changes an answer; write of: response")
         if self.message == rules.ANY and self.action in {rules.ERROR, rules.HOLD_UNTIL}:
-            raise ValueError(f"message: * takes no {self.action}; name a message")
+            raise ValueError(f"message: * cannot be used with {self.action}; name a message")
         if self.message == rules.ANY and self.action != rules.COUNT and self.of_client == "*":
             raise ValueError(f"message: * of any client can only be counted; write of_client, or then: {rules.COUNT}")
         return self
@@ -139,7 +139,7 @@ class _Placed:
 class WireFault(Nemesis):
     """Taps on the targets, in place from the start of the run, do it to single messages."""
 
-    summary = "drop, delay, double, refuse or damage chosen requests or responses of the system's protocol"
+    summary = "drop, delay, duplicate, refuse or damage chosen requests or responses of the system's protocol"
     family = "wire"
     on_links = True
     tools = ("nft", "ip", "ss")
@@ -197,11 +197,13 @@ class WireFault(Nemesis):
         reports = _known(strike)
         while not any(report.done for report in reports.values()):
             if time.monotonic() > deadline:
-                raise NemesisError(f"nothing was done with a message within {_EFFECT_S:g} s: {_words(strike, reports)}")
+                raise NemesisError(
+                    f"the rule was applied to no message within {_EFFECT_S:g} s: {_words(strike, reports)}"
+                )
             time.sleep(_POLL_S)
             reports = _known(strike)
         escaped = {host.name: strike.kept(_Placed).escaped.get(host.name, 0) for host in strike.hosts}
-        late = [f"{count} connections of {name} had escaped the tap, and were reset" for name, count in escaped.items()]
+        late = [f"{count} connections of {name} had bypassed the tap and were reset" for name, count in escaped.items()]
         sentences = [f"so far {_words(strike, reports)}", *(words for words in late if words[0] != "0")]
         return Evidence("; ".join(sentences), _figures(strike, reports))
 
@@ -243,13 +245,13 @@ class WireFault(Nemesis):
                 raise NemesisError(f"the rule is still in effect on {host.name}")
             _doubt(strike, host, reports[host.name])
         check_held(strike)
-        sentence = f"{_words(strike, reports)}; the rule has ended, and nothing is held back any more"
+        sentence = f"{_words(strike, reports)}; the rule has ended, and nothing is held back"
         return Evidence(sentence, _figures(strike, reports))
 
 
 def _wire(system: System, options: Any) -> Wire:
     if not isinstance(system, Decoding):
-        raise BadInput("nobody has said how the messages of this system are found; use another kind of fault")
+        raise BadInput("the protocol of this system is unknown to chaoskit; use another kind of fault")
     return system.wire(options)
 
 
@@ -260,7 +262,7 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
         BadInput: names the key and the remedy.
     """
     if parameters.of_client != "*" and not wire.named:
-        raise BadInput("of_client: clients give themselves no names in this protocol; remove it")
+        raise BadInput("of_client: this protocol has no client names; remove it")
     if parameters.message == rules.ANY:
         return
     names = wire.answers if wire.answers and parameters.of == rules.RESPONSE else wire.messages
@@ -275,8 +277,8 @@ def check_names(wire: Wire, parameters: WireParameters) -> None:
         if known and argument not in known:
             raise BadInput(f"then: error: there is no {argument!r}; {nearest(argument, known)}")
         if parameters.message not in wire.refusable:
-            others = ", ".join(wire.refusable) or "none of this protocol"
-            raise BadInput(f"then: error: not with {parameters.message}, but with: {others}")
+            others = ", ".join(wire.refusable) or "no message of this protocol"
+            raise BadInput(f"then: error: cannot be used with {parameters.message}, only with {others}")
         if argument not in (errors := wire.refusable[parameters.message]):
             raise BadInput(f"then: error: {parameters.message} has no {argument!r}; {nearest(argument, errors)}")
 
@@ -352,7 +354,7 @@ def _doubt(strike: Strike, host: ServiceHost, report: _Report) -> None:
     if not report.known and strike.kept(_Placed).boots.get(host.name) == _boots(host):
         strike.doubt(Doubt(time.monotonic_ns(), placing.ended(host), "messages passed untouched"))
     if report.unread:
-        words = f"{report.unread} connections with {host.name} were not in the protocol that its tap reads"
+        words = f"{report.unread} connections with {host.name} did not use the protocol that its tap reads"
         strike.doubt(Doubt(time.monotonic_ns(), words, "their messages passed untouched"))
 
 

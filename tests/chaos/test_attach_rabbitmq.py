@@ -85,6 +85,6 @@ def test_what_their_cluster_is_counts(theirs: Theirs, chaos: Any) -> None:
     )
     refused(r"cluster\.policy: would change queues of others", policy={"max-length": 5})
     refused(
-        r"workload\.type: in a RabbitMQ that runs already", workload={"kind": "log", "type": "stream", "duration": "2s"}
+        r"workload\.type: in an existing RabbitMQ cluster", workload={"kind": "log", "type": "stream", "duration": "2s"}
     )
     refused(r"cluster\.metadata: the nodes use mnesia; write that", metadata="khepri")

@@ -40,7 +40,7 @@ def installed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_an_installed_chaoskit_has_its_scenarios_and_runs_them(installed: Path, tmp_path: Path) -> None:
-    assert "kafka/power-all" in _run(installed / "chaoskit", "list", "--scenarios", folder=tmp_path)
+    assert "kafka/power-all" in _run(installed / "chaoskit", "scenarios", folder=tmp_path)
 
     printed = _run(installed / "chaoskit", "run", "kafka/power-all:flush-each", "--json", folder=tmp_path)
 

@@ -65,7 +65,7 @@ def test_two_faults_on_one_broker(kafka: Any, pair: str) -> None:
 
     faults = _check(run)
     if pair in RENEWED:
-        assert any("made again" in fault["evidence"] for fault in faults)
+        assert any("restored" in fault["evidence"] for fault in faults)
 
 
 @LONG

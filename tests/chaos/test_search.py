@@ -97,7 +97,7 @@ def test_one_lost_answer_at_a_time_is_one_duplicate_without_idempotence(tmp_path
     (tmp_path / "s.yaml").write_text(yaml.dump(scenario))
 
     status, printed = invoke(
-        "explore", tmp_path / "s.yaml", "--wire", "--message", "Produce", "--then", "drop-and-close",
+        "wire", tmp_path / "s.yaml", "--message", "Produce", "--then", "drop-and-close",
         "--store", tmp_path / "store", "--json",
     )  # fmt: skip
 

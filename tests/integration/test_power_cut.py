@@ -111,7 +111,7 @@ def test_who_synced_everything_right_before_a_cut_is_a_doubt(lab: LocalLab, monk
     with pytest.raises(DoubtfulCut, match="all writes were refused after the cut") as raised:
         host.prove_cut()
     (doubt,) = raised.value.doubts
-    assert doubt.event == "somebody synced all file systems of this machine"
+    assert doubt.event == "another process synced all file systems of this machine"
     assert doubt.consequence == "the cut of n1 had little left to lose"
     assert began_ns < doubt.at_ns < time.monotonic_ns()
 
@@ -123,7 +123,10 @@ def test_a_sync_before_a_cut_is_told(lab: LocalLab) -> None:
     host.power_cut()
     host.power_on()
 
-    assert "canaries gone, fsynced canary intact; somebody synced all file systems of this machine" in host.prove_cut()
+    assert (
+        "canaries gone, fsynced canary intact; another process synced all file systems of this machine"
+        in host.prove_cut()
+    )
 
 
 def test_a_power_cut_waits_until_there_is_something_to_lose(lab: LocalLab) -> None:
@@ -134,7 +137,7 @@ def test_a_power_cut_waits_until_there_is_something_to_lose(lab: LocalLab) -> No
     host.power_cut()
     host.power_on()
 
-    ago = re.search(r"somebody synced all file systems of this machine (\d+) ms before", host.prove_cut())
+    ago = re.search(r"another process synced all file systems of this machine (\d+) ms before", host.prove_cut())
     assert ago is None or int(ago[1]) >= 300
 
 

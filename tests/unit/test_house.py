@@ -92,6 +92,12 @@ def test_every_verb_has_its_file() -> None:
         assert command.help
 
 
+def test_files_of_the_command_line_are_verbs() -> None:
+    files = {path.stem for path in (ROOT / "chaoskit" / "cli").glob("*.py")}
+
+    assert files == {*VERBS, "main", "__init__"}
+
+
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [

@@ -23,7 +23,7 @@ _FULL_S = 0.01
 _AGAIN_S = 0.1
 """How long to wait after the system could not be reached."""
 
-ENDED = "the load ended before the producer could go on"
+ENDED = "the load ended before the producer could continue"
 
 Place = tuple[str, int]
 """Topic and partition."""

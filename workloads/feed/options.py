@@ -39,7 +39,7 @@ class FeedOptions(LoadOptions):
             who = f"{self.consumers} consumers, {self.late} of them late"
             raise ValueError(f"leavers: {self.leavers}: there are only {who}; reduce it")
         if self.leavers and self.leavers == self.consumers:
-            raise ValueError(f"leavers: {self.leavers}: nobody would stay; add consumers")
+            raise ValueError(f"leavers: {self.leavers}: no consumer would stay; add consumers")
         return self
 
     @model_validator(mode="after")

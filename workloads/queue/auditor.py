@@ -116,5 +116,5 @@ class _Drain:
         except Unreachable as error:
             return str(error)
         if ready:
-            return f"has {ready:,} messages that are not delivered"
+            return f"has {ready:,} undelivered messages"
         return f"has {consumers} consumers, which may hold messages" if consumers > 1 else ""

@@ -107,7 +107,7 @@ class QueueOptions(LoadOptions):
         if self.settle == "multiple" and self.leave_every:
             raise ValueError("settle: multiple acknowledges what leave_every leaves; remove one of them")
         if self.return_every and self.delivery_limit is None:
-            raise ValueError("return_every returns a message for ever; set delivery_limit")
+            raise ValueError("return_every returns messages forever; set delivery_limit")
         if self.delay is not None and self.exchange != "default":
             raise ValueError("delay requires exchange: default")
         return self

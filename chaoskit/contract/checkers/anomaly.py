@@ -88,7 +88,7 @@ class Anomaly:
 
 CRASHED = Anomaly(
     "crashed",
-    "a service exited or hung by itself, and was started again",
+    "a service exited or hung without a fault, and was restarted",
     MODELS,
     about=About.READING,
 )

@@ -48,7 +48,7 @@ class Aim:
 
 @runtime_checkable
 class Exploring(Protocol):
-    """Optional power of a nemesis: do something to one message of a protocol at a time (`chaoskit explore --wire`)."""
+    """Optional power of a nemesis: do something to one message of a protocol at a time (`chaoskit wire`)."""
 
     @property
     def actions(self) -> Sequence[str]:

@@ -31,7 +31,7 @@ class Doubt:
 
     Attributes:
         at_ns: when it happened, CLOCK_MONOTONIC.
-        event: what happened, such as `somebody synced all file systems of this machine`.
+        event: what happened, such as `another process synced all file systems of this machine`.
         consequence: what follows, such as `the cut of n1 had little left to lose`.
     """
 

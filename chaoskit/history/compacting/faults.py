@@ -78,7 +78,7 @@ def compact_faults(run_folder: Path) -> int:
     """
     path = run_folder / "wal" / _LOG
     if not path.exists() and (run_folder / store.RECOVERY).exists():
-        raise BadInput(f"{path} is missing: without it nobody knows what was done. {RESTORE}")
+        raise BadInput(f"{path} is missing: without it the faults are unknown. {RESTORE}")
     faults = _read(path)
     with reading(path, REPAIR):
         rows = [faults[number] for number in sorted(faults)]
@@ -96,12 +96,12 @@ def torn_faults(run_folder: Path) -> str:
     path = run_folder / "wal" / _LOG
     if not path.exists():
         begun = any(path.parent.glob("*.wal"))
-        return f"{path.name} is missing: nobody knows what was done" if begun else ""
+        return f"{path.name} is missing: the faults are unknown" if begun else ""
     with reading(path, REPAIR), path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
         torn = file.read(1) not in (b"", b"\n")
-    return f"the last line of {path.name} is torn: nobody knows what was done last" if torn else ""
+    return f"the last line of {path.name} is torn: the last fault is unknown" if torn else ""
 
 
 def _read(path: Path) -> dict[int, dict[str, Any]]:

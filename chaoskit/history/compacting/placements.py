@@ -108,7 +108,7 @@ def recorded_placements(run_folder: Path) -> str:
     wal = run_folder / "wal"
     for path in (run_folder / FILE, wal / _LOG):
         if not path.exists() and (path.parent == run_folder or any(wal.glob("*.wal"))):
-            return f"{path.name} is missing: nobody knows who led and stored what when faults hit"
+            return f"{path.name} is missing: leaders and replicas under the faults are unknown"
     return ""
 
 

@@ -109,7 +109,7 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
         names = tuple(read_names(folder / f"{client}.names"))
     if not names and not (folder / f"{client}.names").exists() and any(segment["name"].any() for segment in segments):
         raise BadInput(
-            f"{folder / f'{client}.names'} is missing: the topics in its logs cannot be told. Restore the file, or run "
+            f"{folder / f'{client}.names'} is missing: the topics in its logs are unknown. Restore the file, or run "
             "the scenario again"
         )
     written = sum(path.stat().st_size // RECORD_BYTES for path in paths.values())

@@ -14,6 +14,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.systems.attach import Attaching
 from chaoskit.contract.systems.benchmark import Benchmarked, Driven
 from chaoskit.interop.omb.workload import OmbWorkload, parse_workload, scenario_of
+from chaoskit.scenario.files import ready_made_sweeps
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
@@ -96,6 +97,9 @@ def read_benches(files: Sequence[Path], wishes: BenchOptions) -> list[Bench]:
     Raises:
         BadInput: names the file, the key and the remedy.
     """
+    sweeps = ready_made_sweeps()
+    if given := next((file for file in files if str(file) in sweeps), None):
+        raise BadInput(f"{given}: is a sweep; run it with `chaoskit sweep {given}`")
     contents = {file: load_mapping(file, "a workload or a driver of the OpenMessaging Benchmark") for file in files}
     drivers = [_driver(content, file, wishes) for file, content in contents.items() if _CLASS in content]
     workloads = {
@@ -103,7 +107,7 @@ def read_benches(files: Sequence[Path], wishes: BenchOptions) -> list[Bench]:
     }
     if not drivers or not workloads:
         missing = "driver (with driverClass)" if not drivers else "workload"
-        raise BadInput(f"no {missing} among {', '.join(map(str, files))}; name at least one of both")
+        raise BadInput(f"no {missing} among {', '.join(map(str, files))}; name at least one of each")
     ordered = sorted(workloads, key=lambda file: file.stem)
     return [_bench(file, workloads[file], driver, wishes) for file in ordered for driver in drivers]
 
@@ -112,7 +116,9 @@ def _bench(file: Path, workload: OmbWorkload, driver: OmbDriver, wishes: BenchOp
     minutes = workload.warmupDurationMinutes, workload.testDurationMinutes
     given = wishes.warm_up_ns, wishes.length_ns
     if workload.backlog_bytes and wishes.p99_ns is not None:
-        raise BadInput(f"{file}: consumerBacklogSizeGB: a backlog is no load to find a rate for; leave out --p99")
+        raise BadInput(
+            f"{file}: consumerBacklogSizeGB: the highest rate cannot be searched with a backlog; leave out --p99"
+        )
     if workload.backlog_bytes and wishes.backlog_bytes is not None:
         workload = workload.model_copy(update={"consumerBacklogSizeGB": wishes.backlog_bytes / 2**30})
     warm_up_ns, length_ns = (
@@ -147,7 +153,7 @@ def _driver(content: Mapping[str, Any], file: Path, wishes: BenchOptions) -> Omb
     system = systems[known[wanted]]
     assert isinstance(system, Benchmarked)
     if not wishes.lab and not isinstance(system, Attaching):
-        raise BadInput(f"{source}: {_CLASS}: {known[wanted]} is benched in a lab only; add --lab")
+        raise BadInput(f"{source}: {_CLASS}: {known[wanted]} is supported in a lab only; add --lab")
     own, lab = {key: value for key, value in content.items() if key != _OURS}, content.get(_OURS, {})
     if not isinstance(lab, Mapping):
         raise BadInput(f"{source}: {_OURS}: write keys of `cluster` below it, such as config: {{...}}")

@@ -92,9 +92,9 @@ class OmbWorkload(BaseModel):
 
     def remarks(self) -> list[str]:
         """Return what is done otherwise than by OMB."""
-        remarks = ["payloads are random, with a header that tells loss, order and damage: no payload file is read"]
+        remarks = ["payloads are random, with a header that reveals loss, order and damage; payload files are not read"]
         if self.keyDistributor == "RANDOM_NANO":
-            remarks.append("keyDistributor RANDOM_NANO: keys take turns")
+            remarks.append("keyDistributor RANDOM_NANO: keys are used in turn")
         return remarks
 
 

@@ -42,7 +42,7 @@ from chaoskit.model.outcome import OUTCOMES
 from chaoskit.model.place import Place
 
 _TABLES_MAX = 500
-_TELLS = "which was not looked at; record: history tells why"
+_TELLS = "which was not examined; use record: history to find out why"
 _ODD = (Fate.TWICE, Fate.DISORDERED, Fate.CORRUPT)
 """The fate that each of `ODDITIES` is."""
 
@@ -223,18 +223,18 @@ class Digested:
         for name in ODDITIES:
             known = sum(int(np.count_nonzero(digest.odd["kind"] == ODDITIES.index(name))) for digest in self._digests)
             if further := self.counted(name) - known:
-                yield f"{further:,} further {name}: what explains them is not known; record: history tells"
+                yield f"{further:,} further {name}: their cause is unknown; use record: history to find it"
         readers = [digest for digest in self._digests if not digest.client.startswith(AUDITOR)]
         if unsteady := sum(reader.counted.get("unsteady", 0) for reader in readers):
-            yield f"consumers received {unsteady:,} messages at positions already passed; record: history tells why"
+            yield f"consumers received {unsteady:,} messages at positions already passed; record: history shows why"
         kept = self._union("received", True)
         if passed := self._readers.passed(kept):
-            yield f"consumers passed {passed:,} messages of the log without receiving them; record: history tells why"
+            yield f"consumers passed {passed:,} messages of the log without receiving them; record: history shows why"
         whole = [isinstance(audit, Bounds) and audit.complete and audit.low <= 0 for audit in audits.values()]
         if audits and all(whole):
             read = self._union("received", False).minus(kept).minus(self._acked_places)
             if read.size:
-                yield f"{read.size:,} messages that were not acknowledged were read, and are not in the log any more"
+                yield f"{read.size:,} messages that were not acknowledged were read, but are no longer in the log"
 
     def unlooked(
         self, load: Load, faults: Sequence[FaultWindow], paused: tuple[int, int] | None, bound_ns: int

@@ -36,7 +36,7 @@ _NOTHING = np.zeros(0, np.int64)
 _UNKNOWN = "?"
 """A host that must have had a message, of which the record does not say which it was."""
 
-_NOT_PLACED = "nobody recorded where the partition was stored"
+_NOT_PLACED = "the record does not show where the partition was stored"
 
 
 @dataclass(slots=True)
@@ -229,14 +229,14 @@ class _Partition:
         return None
 
     def _by_former_leader(self, acked_ns: int) -> SendFate | None:
-        """Return how messages went that a leader acknowledged which did not know that it had been replaced."""
+        """Return how messages went that a leader acknowledged which was not aware that it had been replaced."""
         if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
             return None
         for former, following in pairwise(self._sites):
             replaced_ns = following.from_ns + LOOK_NS
             if replaced_ns <= acked_ns <= former.to_ns:
                 causes = self._causes({former.name}, replaced_ns, acked_ns)
-                words = f"{former.name} did not know that {following.name} had become leader at {_s(replaced_ns)}"
+                words = f"{former.name} was not aware that {following.name} had become leader at {_s(replaced_ns)}"
                 return SendFate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
 
@@ -289,7 +289,9 @@ class _Partition:
         taken = {f"{harm.host} ({harm.effect.dated})" for harm in harms}
         words = " and ".join(sorted(taken))
         had = ", ".join(sorted(state.copies))
-        story = Story(f"it had to be on {had} when it was acknowledged, and each copy was taken: {words}", faults)
+        story = Story(
+            f"it had to be on {had} when it was acknowledged, and every copy was lost or passed over: {words}", faults
+        )
         return SendFate(story, min(fault.start_ns for fault in faults))
 
     def _enough(self, state: _State) -> int | None:

@@ -27,8 +27,8 @@ from chaoskit.judge.explaining.record import CLOCKS_NS, NEVER, NONE, Flags, Ints
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
 
-_NOBODY_LED = "nobody recorded who led the partition"
-_DIGESTED = "messages were not recorded one by one, so nobody knows which of them arrived"
+_NOBODY_LED = "the record does not show who led the partition"
+_DIGESTED = "messages were not recorded one by one, so it is unknown which of them arrived"
 _NO_CLIENT = "the record does not say which client it was"
 
 

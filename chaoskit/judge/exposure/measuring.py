@@ -103,7 +103,7 @@ def measure_exposure(folder: Path, subject: Subject) -> Exposure:
     end_ns = max([load.last_ns, *copies.acked_ns[-1:].tolist()]) + 1
     doubts = [*_doubts_of(disks), *_doubts_about(copies)]
     if any(not topic.model.keeps for topic in subject.plan.declared.topics):
-        doubts.append("topics that keep nothing are left out: nothing of them could be lost from a disk")
+        doubts.append("topics that keep nothing are left out: they have nothing to lose from a disk")
     if subject.plan.declared.get(Transactions) is not None:
         doubts.append("a message of a transaction counts from its own acknowledgement on, not from the commit")
     return Exposure(copies, windows, load.begin_ns, end_ns, tuple(doubts))
@@ -124,14 +124,14 @@ def recorded_exposure(folder: Path, subject: Subject) -> dict[str, Any]:
 def _doubts_of(disks: Mapping[str, Stored]) -> Iterator[str]:
     for host, disk in disks.items():
         if disk.torn:
-            yield f"the recording of {host} is torn or too short: nothing that it lacks counts as safe"
+            yield f"the recording of {host} is torn or too short: what it lacks does not count as safe"
         if not disk.synced:
-            yield f"{host} was not synced when the run ended: what it had in memory only is not known"
+            yield f"{host} was not synced when the run ended: what it had only in memory is unknown"
         if disk.overwritten:
-            yield f"{disk.overwritten:,} payloads on {host} were overwritten later: they count as there until the end"
+            yield f"{disk.overwritten:,} payloads on {host} were overwritten later: they count as present until the end"
     syncs = {at_ns for disk in disks.values() for at_ns in disk.syncs_ns}
     if syncs:
-        yield f"somebody synced all file systems of this machine, {len(syncs):,} times; no setting did that"
+        yield f"another process synced all file systems of this machine, {len(syncs):,} times; no setting did that"
 
 
 def _doubts_about(copies: StableCopies) -> Iterator[str]:
@@ -145,9 +145,9 @@ def _doubts_about(copies: StableCopies) -> Iterator[str]:
         yield f"{fewer:,} acknowledged messages are on fewer disks than others: never written there, or in pieces"
     unknown = int((copies.leader == UNKNOWN).sum())
     if 0 < unknown < len(copies.leader):
-        yield f"who led the partition of {unknown:,} messages is not known: no cut of the leader spares them"
+        yield f"who led the partition of {unknown:,} messages is not known: they count as lost in every cut of a leader"
     if len(copies.hosts) > MAJORITY_HOSTS_MAX:
-        yield f"with more than {MAJORITY_HOSTS_MAX} hosts, majorities are not tried"
+        yield f"with more than {MAJORITY_HOSTS_MAX} hosts, majorities are not computed"
 
 
 def _summary(lag_ns: Ints) -> dict[str, Any]:

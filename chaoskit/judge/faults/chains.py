@@ -33,11 +33,9 @@ def chain(explaining: Container[int], faults: Sequence[Fault], placements: Place
     if not out:
         return ""
     left = sorted(in_sync)
-    rest = (
-        f"{left[0]} was the only replica in sync" if len(left) == 1 else f"{', '.join(left) or 'nobody'} were in sync"
-    )
+    rest = f"{left[0]} was the only replica in sync" if len(left) == 1 else f"{', '.join(left) or 'none'} were in sync"
     name = f"{place[0]}/{place[1]}"
-    return f"{'; '.join(out)}: so {rest} with {name} when {last.kind} of {', '.join(last.targets)} began"
+    return f"{'; '.join(out)}: so {rest} for {name} when {last.kind} of {', '.join(last.targets)} began"
 
 
 def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:

@@ -157,7 +157,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
         if experienced is None:
             doubts.append("nothing was sent while it held")
         if experienced and clients is None:
-            doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
+            doubts.append(f"the machine was up to {late or 0:,.0f} ms late on its own, which may be all that changed")
         doubts += _of_others(fault, faults, open_findings)
         outcomes.append((changed, []) if changed or not doubts else (None, doubts))
     return outcomes
@@ -209,7 +209,7 @@ def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[
     if hits_clients(fault):
         return doubts
     if not placements.places:
-        doubts.append("nobody recorded who leads and who is in sync")
+        doubts.append("leaders and in-sync replicas were not recorded")
     elif not _answered(fault, answered):
         doubts.append("the system did not answer all the time")
     return doubts
@@ -219,7 +219,7 @@ def _of_others(fault: Fault, faults: Sequence[Fault], open_findings: Sequence[tu
     """Yield what else of the run may belong to a fault."""
     for name, last_ns, count in open_findings:
         if last_ns >= fault.start_ns:
-            yield f"nothing explains {count:,} {name}, which may be of it"
+            yield f"{count:,} {name} without an explanation, which it may have caused"
     if any(_overlap(fault, other) for other in faults if other is not fault):
         yield "another fault held at the same time, and nothing else changed"
 

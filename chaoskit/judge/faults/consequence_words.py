@@ -38,7 +38,7 @@ def in_words(fault: Mapping[str, Any]) -> str:
 
     >>> fault = {"at_ms": 2000.0, "stayed_in_sync": ["n2"], "consequence": {}}
     >>> in_words(fault)
-    'none: the system went on as before, and n2 stayed in sync'
+    'none: nothing changed in the system, and n2 stayed in sync'
     >>> change = {"what": "out-of-sync", "host": "n2", "partition": "t/0", "at_ms": 6100.0, "until_ms": None}
     >>> in_words({**fault, "consequence": {"out_of_sync": ["n2"], "membership": [change], "not_acknowledged": 3}})
     'n2 fell out of sync with t/0 at 6.1 s (4.1 s after it began), and was not back; 3 sends were not acknowledged'
@@ -48,7 +48,7 @@ def in_words(fault: Mapping[str, Any]) -> str:
         return "; ".join(["not known", *fault.get("consequence_doubts", ())])
     if not consequence:
         stayed = ", ".join(fault.get("stayed_in_sync", ()))
-        return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"
+        return f"none: nothing changed in the system{f', and {stayed} stayed in sync' if stayed else ''}"
     return "; ".join([*_changes(consequence.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(consequence)])
 
 
@@ -84,7 +84,7 @@ def seen(changed: Changed) -> str:
 
 
 def _subject(what: str, host: str, before: str, where: str) -> str:
-    return _SUBJECTS[Change(what)].format(host=host, before=before or "nobody", where=where)
+    return _SUBJECTS[Change(what)].format(host=host, before=before or "none", where=where)
 
 
 def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:

@@ -19,7 +19,7 @@ from chaoskit.judge.findings.guard import Guard
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.timing.machine import Second, late_ms
 
-_READERS = "the look at consumers"
+_READERS = "the check of consumers"
 _STAKES = "the measurement of what was at stake"
 
 

@@ -18,7 +18,7 @@ def not_replayed(history: History, declared: Declared | None) -> tuple[str, ...]
     for group in range(len(group_sizes(path))):
         if _went_back(read_operations(path, [group], ["f", "outcome"])):
             return ()
-    return ("no consumer went back, as workload.replay wants it",)
+    return ("no consumer went back, as workload.replay requires",)
 
 
 def _went_back(operations: pa.Table) -> bool:

@@ -16,4 +16,4 @@ def unrecorded(anomaly: Anomaly, history: History) -> str:
         for rows in each_observations(partition, ["kind"]):
             if any(is_word(rows["kind"], kind).any() for kind in anomaly.needs):
                 return ""
-    return f"nothing of it was looked for: nothing is recorded as {' or '.join(anomaly.needs)}"
+    return f"it could not be looked for: nothing was recorded as {' or '.join(anomaly.needs)}"

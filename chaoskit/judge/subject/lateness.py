@@ -47,7 +47,7 @@ def other_incidents(recorded: Sequence[Fault], late: dict[int, int]) -> Iterator
             what, beside = (f"{candidate.kind} of {', '.join(candidate.targets)}" for candidate in (fault, other))
             meanwhile = f"{beside} {'began' if begun else 'was healed'} meanwhile"
             yield (
-                f"{what} began {late_ns / 1e9:.1f} s late, and {meanwhile}: it was another incident; leave more time "
+                f"{what} began {late_ns / 1e9:.1f} s late, and {meanwhile}: a different incident; leave more time "
                 "between them, or let it wait for what it needs (after, when)"
             )
             break

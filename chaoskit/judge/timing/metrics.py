@@ -94,9 +94,9 @@ def not_made(figures: Mapping[str, Any]) -> tuple[str, ...]:
     if not without:
         return ()
     missing, due = counts["never_made"], counts["never_made"] + counts["sent"]
-    reason = "no fault kept clients from making them"
+    reason = "no fault prevented clients from making them"
     if without < missing:
-        reason = f"no fault kept clients from making {without:,} of them"
+        reason = f"no fault prevented clients from making {without:,} of them"
     return (f"the load was not made: {missing:,} of {due:,} sends were never made, though due; {reason}",)
 
 
@@ -158,7 +158,7 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
 def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
     """Return the longest waits and recoveries: of all, of the worst partitions, and of each fault.
 
-    Each figure is that of its worst partition. Recovery is None if no fault was undone while sends were due.
+    Each figure is that of its worst partition. Recovery is None if no fault was healed while sends were due.
     """
     load = timing.load
     waits = pa.concat_tables([waits, _never_again(waits, timing)])

@@ -79,9 +79,9 @@ def _judged_anomaly(  # noqa: PLR0917 - see `judge`
     doubt = anomaly.doubt
     if name in explained.open and (derived is None or derived.allowed or not causes):
         open_, missing = explained.open[name]
-        doubt = f"nothing proves or excludes what became of {open_:,} of them: {missing}"
+        doubt = f"{open_:,} of them cannot be explained or excluded: {missing}"
     if anomaly.measured and name in subject.bounds:
-        derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
+        derived = Allowance(True, "a measurement; the scenario's bound on it is judged separately")
     allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=doubt)
     described = _causes_as_json(causes, rows, history)
     return Found(

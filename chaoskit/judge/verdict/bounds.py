@@ -9,11 +9,11 @@ from typing import Any
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.scenario.expected import LATENCIES, UNAVAILABLE, UNHEARD, Bound
 
-_NOTHING_HEALED = "no fault was undone while sends were due"
-_NEVER = "not everywhere was a send acknowledged again"
-_DEAF = "not every reader received anything again"
-_NO_RECEIVES = "nobody recorded when each reader received what"
-_NO_TIME = "there is no such time"
+_NOTHING_HEALED = "no fault was healed while sends were due"
+_NEVER = "in some partitions no send was acknowledged again"
+_DEAF = "some readers received nothing again"
+_NO_RECEIVES = "the record does not show when each reader received what"
+_NO_TIME = "it was not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def describe(bounded: Bounded) -> str:
     """Return a time, its bound and whether it is kept, in words."""
     measured = "none" if bounded.measured_ms is None else f"{bounded.measured_ms:,.1f} ms"
     note = f" ({bounded.note})" if bounded.note else ""
-    word = "as expected" if bounded.met else "NOT as expected" if bounded.missed else "not known, expected"
+    word = "as expected" if bounded.met else "NOT as expected" if bounded.missed else "unknown, expected"
     return f"{measured}{note}, {word}: {bounded.expected}"
 
 

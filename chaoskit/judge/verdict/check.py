@@ -45,7 +45,7 @@ def check_run(folder: Path) -> Verdict:
     if not (folder / "operations.parquet").exists():
         finish(folder)
     if not subject.imported and not (folder / FAULTS_FILE).exists():
-        raise BadInput(f"{folder / FAULTS_FILE} is missing: without it nobody knows what was done. {RESTORE}")
+        raise BadInput(f"{folder / FAULTS_FILE} is missing: without it the faults are unknown. {RESTORE}")
     history = History.open(folder)
     faults = faults_of(history.recorded_faults)
     if digested(folder):

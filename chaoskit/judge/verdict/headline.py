@@ -231,7 +231,7 @@ def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:
         if (noted := anomalies.get(name)) and noted.count and noted.allowed:
             yield f"{noted.count:,} {name}"
     if missed := [name for name, counted in anomalies.items() if not counted.allowed and not counted.count]:
-        yield f"expected, and not found: {', '.join(missed)}"
+        yield f"expected but not found: {', '.join(missed)}"
 
 
 def _of_kinds(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Counted]]:
@@ -248,7 +248,7 @@ def _why(counted: Counted, forbidden: str = _FORBIDDEN) -> str:
             return f"a known issue ({rules}) that you did not accept"
         return f"though you expected otherwise; your settings allow it ({rules})"
     if counted.doubt:
-        return "and nobody knows whether your settings allow it"
+        return "and it is unknown whether your settings allow it"
     if not explained:
         return "as expected"
     by_rule: dict[str, dict[str, None]] = {}

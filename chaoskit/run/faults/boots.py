@@ -69,7 +69,7 @@ class Boots:
         if names := dark(self._strike, carriers):
             while dark(self._strike, carriers):
                 time.sleep(_POLL_S)
-            self._say(f"{', '.join(names)} had no power; went on after the boot")
+            self._say(f"{', '.join(names)} had no power; continued after the boot")
 
     def _boots(self) -> dict[ServiceHost, int]:
         return {host: host.power(PowerSwitch).boots for host in self._hosts}

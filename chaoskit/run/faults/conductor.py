@@ -132,7 +132,7 @@ class Conductor:
         with self._lock:
             self.dropped += 1
             if planned.trigger is not None:
-                why = f"what it waited for ({planned.trigger}) did not come true"
+                why = f"its trigger ({planned.trigger}) did not occur"
                 self.missed.append(f"{planned.kind} was dropped: {why}")
             elif _is_limited(planned):
                 self._limited[planned.kind] += 1
@@ -144,7 +144,7 @@ class Conductor:
         """Prove what could not be proved of a healing as long as another fault held."""
         for fault, proof in self.course.owed:
             try:
-                fault.say(f"once no fault held: {proof()}")
+                fault.say(f"after the other faults: {proof()}")
             except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
                 self.course.all_healed = False
                 fault.healed_ns = None

@@ -197,10 +197,10 @@ class RunningFault:
         try:
             evidence = self._boots.powered(lambda: lost, renewed, renewed)
         except Exception as error:  # noqa: BLE001  # as above
-            self._course.fail(record, f"lost when {names} booted, and not made again: {words(error)}")
+            self._course.fail(record, f"lost when {names} booted, and not restored: {words(error)}")
         else:
             again_ns = self._course.now_ns()
-            record.say(f"lost when {names} booted ({_seconds(seen_ns)}); made again ({_seconds(again_ns)}): {evidence}")
+            record.say(f"lost when {names} booted ({_seconds(seen_ns)}); restored ({_seconds(again_ns)}): {evidence}")
 
     def _heal(self) -> None:
         """Undo it, and prove that."""

@@ -24,7 +24,7 @@ def _reliable(declared: Declared) -> bool:
 def _best_effort(declared: Declared) -> Sequence[Mechanism]:
     if all(side.qos == "reliable" for _, side in _sides(declared)):
         return ()
-    why = "qos: best-effort: a sample is sent once, and nobody tells whether it arrived"
+    why = "qos: best-effort: a sample is sent once, and its arrival is not reported"
     slow = "qos: best-effort: a reader that is slower than its writers misses what its buffers cannot hold"
     by = PARTS_CONNECTIONS | Act.DROPS | Act.SLOWS
     return Way(why=why, path=_WAY, by=by, in_order=False), *overload(declared, slow)
@@ -163,7 +163,7 @@ _PROMISED = {
     "fifo-violation": "a reader takes the samples of one writer in the order in which they were written",
     "duplicate": "a reader takes a sample once",
     "redelivered": "a reader takes a sample once",
-    "unnoticed": "a reader is told of a writer that is not alive after its lease, and of a deadline that was missed",
+    "unnoticed": "a reader gets notice of a writer that is not alive after its lease, and of a missed deadline",
     "false-alarm": "a writer that is heard is alive, and a deadline that was met is not missed",
     "not-owner": "with exclusive ownership a reader gets samples of the strongest writer that is alive",
 }

@@ -181,7 +181,7 @@ class AttachedKafka(KafkaService):
         hosts: the brokers' hosts, if an inventory names them.
     """
 
-    owner = "a Kafka cluster that runs already"
+    owner = "an existing Kafka cluster"
 
     def __init__(self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]) -> None:
         admin = connect(settings)

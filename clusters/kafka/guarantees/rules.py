@@ -214,11 +214,11 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "phantom": "only messages that were sent can be read",
         "misrouted": "a message stays in the partition that it was sent to",
         "failed-visible": "a send is classified as failed only if the error proves that nothing was appended",
-        "passed-over": "whoever takes a partition over begins where its group had committed, or before that",
+        "passed-over": "a member that takes over a partition begins where its group had committed, or earlier",
         "double-assignment": "the group leader assigns each partition to one member per generation",
         "crashed": RUNS,
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
-        "stuck": "what is readable is delivered to whoever reads the partition",
+        "stuck": "readable messages are delivered to every reader of the partition",
     }  # fmt: skip
 
 

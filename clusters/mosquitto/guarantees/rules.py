@@ -32,7 +32,7 @@ def _lasting(declared: Declared) -> bool:
 def _qos_0(declared: Declared) -> Sequence[Mechanism]:
     if _qos(declared) != AT_MOST_ONCE:
         return ()
-    why = "QoS 0: nobody acknowledges a message, and none is kept for a subscriber that is away"
+    why = "QoS 0: messages are not acknowledged, and none is kept for a subscriber that is away"
     slow = "QoS 0: a subscriber that is slower than its publishers misses what its connection's buffers cannot hold"
     return Way(why=why, path=_WAY), *overload(declared, slow)
 

@@ -104,9 +104,11 @@ def check(settings: Mapping[str, Any], declared: Declared) -> None:
         problems.add(BadInput("cluster.config: cannot be compared with what runs; remove it"))
     for topic in declared.topics:
         if topic.model is not QUEUE or topic.kind == MIRRORED:
-            problems.add(BadInput("workload.type: in a RabbitMQ that runs already use quorum or classic queues"))
+            problems.add(BadInput("workload.type: in an existing RabbitMQ cluster use quorum or classic queues"))
         if topic.exchange:
-            problems.add(BadInput("workload.exchange: no exchange is made in a RabbitMQ that runs already; remove it"))
+            problems.add(
+                BadInput("workload.exchange: no exchange is created in an existing RabbitMQ cluster; remove it")
+            )
     problems.raise_any()
 
 
@@ -169,7 +171,7 @@ class AttachedRabbit(RabbitService):
         hosts: the nodes' hosts, if an inventory names them.
     """
 
-    owner = "a RabbitMQ cluster that runs already"
+    owner = "an existing RabbitMQ cluster"
 
     def __init__(self, settings: Mapping[str, Any], hosts: Sequence[ServiceHost]) -> None:
         self._settings = settings

@@ -30,7 +30,7 @@ def _apart(declared: Declared) -> Sequence[Mechanism]:
     if type_of(declared) != MIRRORED or handling not in (_IGNORE, _AUTOHEAL):
         return ()
     why = (
-        f"{_HANDLING}: {handling}: both sides of a partition go on with a queue of their own, and those of the losing "
+        f"{_HANDLING}: {handling}: both sides of a partition keep a queue of their own, and those of the losing "
         "side are deleted when it joins again"
     )
     between = (Party.HOLDERS, Party.HOLDERS)

@@ -37,7 +37,7 @@ def _no_confirms(declared: Declared) -> Sequence[Mechanism]:
     if type_of(declared) != CLASSIC:
         return (way,)
     # Its index is written when it has as many entries as a segment, or somebody waits for a confirm.
-    buffered = f"{why}, and a classic queue keeps in memory what nobody waits to have confirmed"
+    buffered = f"{why}, and a classic queue keeps messages without confirms in memory"
     return way, Copies(why=buffered, required=Required.LEADER, in_process=Act.ENDS)
 
 

@@ -34,8 +34,8 @@ _NUMBERS = {
 
 _NOT_IN_LABS = {
     "batchCQ": "topics of a lab have plain consume queues",
-    "accessKey": "a lab asks nobody for a key",
-    "secretKey": "a lab asks nobody for a key",
+    "accessKey": "a lab needs no key",
+    "secretKey": "a lab needs no key",
 }
 _KEYS = ("name", "driverClass", NAME_SERVERS, "clusterName", *_FLAGS, *_NUMBERS, *_NOT_IN_LABS)
 

@@ -131,7 +131,7 @@ def _counted_twice(declared: Declared) -> Sequence[Mechanism]:
         return ()
     why = (
         "a member that connected again counts twice while the broker keeps its former connection, for two minutes at "
-        "most: what falls to the second one is read by nobody"
+        "most: the second one's share is not read"
     )
     return (Session(why=why, after_ns=_COUNTED_NS, group=True),)
 
@@ -305,10 +305,10 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "misrouted": "a message stays in the queue that it was sent to",
         "corrupt": "a message carries a CRC of its body",
         "failed-visible": "a send is classified as failed only if nothing was appended",
-        "passed-over": "whoever takes a queue over begins where its group had committed, or before that",
-        "double-assignment": "each member divides the queues by itself, and tells no generation",
+        "passed-over": "a member that takes over a queue begins where its group had committed, or earlier",
+        "double-assignment": "each member divides the queues by itself, without a generation",
         "stuck-partition": "delivery resumes once the queue has a master",
-        "stuck": "what is readable is delivered to whoever reads the queue",
+        "stuck": "readable messages are delivered to every reader of the queue",
         "crashed": RUNS,
         **(_OF_QUEUES if declared.get(Queueing) else {}),
         **TRANSACTION_PROMISES,
@@ -318,7 +318,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
 _OF_QUEUES = {
     "unacked-vanished": "a message that was popped is visible again if it is not acknowledged in time",
     "duplicate": "an acknowledged message is not popped again without a failure",
-    "redelivery-flag-missing": "a message that is popped again tells how often it was",
+    "redelivery-flag-missing": "a message that is popped again carries its delivery count",
     "fifo-violation": "a FIFO topic delivers a message group in the order in which it was sent",
     "delivered-early": "a delayed message waits for its time",
     "dead-letter-missing": "a message that came too often goes to the group's topic of dead letters",

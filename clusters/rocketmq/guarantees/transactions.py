@@ -32,8 +32,8 @@ def _unanswered(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None or _answers(declared):
         return ()
     why = (
-        "check: unanswered: a broker that is not told how a transaction ended asks, and drops the message if nobody "
-        "answers"
+        "check: unanswered: a broker that did not get the end of a transaction asks, and drops the message without an "
+        "answer"
     )
     return (_IN_BETWEEN(why=why),) if _tells(declared) else (Choice(why=why),)
 
@@ -58,8 +58,8 @@ def _late(declared: Declared) -> Sequence[Mechanism]:
     if declared.get(Transactions) is None:
         return ()
     why = (
-        "the broker is told without an answer how a transaction ends, and asks if it was not: a message comes to light "
-        "at any time after its half was stored"
+        "the end of a transaction is sent without an answer, and a broker that did not get it asks: a message becomes "
+        "visible at any time after its half was stored"
     )
     return (Choice(why=why),)
 

@@ -338,7 +338,7 @@ def _heard(connection: socket.socket) -> bytes:
 def test_a_client_that_hangs_works_no_more_while_its_library_goes_on(tmp_path: Path) -> None:
     with _looping(tmp_path) as (client, connection):
         with fault(ClientHang(), [client], None) as evidence:
-            assert evidence.startswith(f"stands still between two operations: consumer-0 (process {client.pid}, ")
+            assert evidence.startswith(f"hung between two operations: consumer-0 (process {client.pid}, ")
             heard = _heard(connection)
             assert b"work" not in heard
             assert b"heartbeat" in heard

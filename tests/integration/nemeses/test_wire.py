@@ -89,7 +89,7 @@ def test_an_answer_is_dropped_and_the_connection_closed(frames: FramesCluster) -
     meanwhile, healed = told
     assert meanwhile.startswith(f"so far {words}")
     assert healed.startswith(words)
-    assert healed.endswith(" s); the rule has ended, and nothing is held back any more")
+    assert healed.endswith(" s); the rule has ended, and nothing is held back")
 
 
 def test_a_request_is_dropped_before_it_is_done(frames: FramesCluster) -> None:
@@ -165,7 +165,7 @@ def test_only_the_client_that_is_meant_is_hit(frames: FramesCluster) -> None:
 
 def test_no_message_is_no_effect(frames: FramesCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault, "_EFFECT_S", 0.2)
-    words = "nothing was done with a message within 0.2 s: n1: 0 of 0 Produce requests dropped"
+    words = "the rule was applied to no message within 0.2 s: n1: 0 of 0 Produce requests dropped"
 
     with pytest.raises(NemesisError, match=words), wired(frames, then="drop"):
         pass
@@ -212,7 +212,7 @@ def test_without_the_process_connections_go_directly_and_a_new_tap_catches_them(
                 client.ask("Produce")
             with Client(host) as again:
                 assert again.ask("Produce") is None
-    assert "1 connections of n1 had escaped the tap, and were reset" in told[0]
+    assert "1 connections of n1 had bypassed the tap and were reset" in told[0]
     assert f":{PORT}" in host.run(["ss", "-Hltn"]).out
 
 

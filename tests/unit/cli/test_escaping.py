@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.plain import below, lines, one_line, plain
 from chaoskit.cli import main
-from chaoskit.cli.console import Grid, progress_console, wide_console
-from chaoskit.cli.progress import LiveProgress
-from chaoskit.cli.saying import complain, say
-from chaoskit.cli.summary import show_summary
+from chaoskit.cli.output.console import Grid, progress_console, wide_console
+from chaoskit.cli.output.progress import LiveProgress
+from chaoskit.cli.output.saying import complain, say
+from chaoskit.cli.output.summary import show_summary
 from chaoskit.contract.event import FaultProved
 from chaoskit.interop.jepsen.edn import read_all, write
 from chaoskit.judge.verdict.verdict import Found, Verdict
@@ -172,7 +172,7 @@ def test_a_text_in_edn_stays_on_its_line_and_is_read_as_it_was() -> None:
 def test_verbs_print_from_one_place() -> None:
     """What is printed by another way may steer a terminal."""
     folder = Path(main.__file__).parent
-    texts = {path.name: path.read_text() for path in sorted(folder.glob("*.py"))}
+    texts = {path.name: path.read_text() for path in sorted(folder.rglob("*.py"))}
 
     assert [name for name, text in texts.items() if "Table(" in text and name != "console.py"] == []
     assert [name for name, text in texts.items() if "click.secho(" in text] == ["saying.py"]

@@ -188,24 +188,24 @@ def test_a_store_is_also_an_argument_of_list(chaoskit: Program, tmp_path: Path) 
 
 
 def test_ready_made_sweeps_are_listed_with_the_scenarios(chaoskit: Program) -> None:
-    listed = chaoskit("list", "--scenarios").stdout
+    listed = chaoskit("scenarios").stdout
 
     assert "kafka/power-all " in listed
     assert "sweeps/museum " in listed
 
 
 def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
-    found = chaoskit("list", "--scenarios", "ACKS-one", "lost").stdout
-    nothing = chaoskit("list", "--scenarios", "acks-one", "nonsense")
+    found = chaoskit("scenarios", "ACKS-one", "lost").stdout
+    nothing = chaoskit("scenarios", "acks-one", "nonsense")
 
     assert "kafka/isolate-leader " in found
     assert "rabbitmq/" not in found
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
-    assert "nonsense; none has any" in chaoskit("list", "--scenarios", "nonsense").stderr
-    assert "bookkeeper/ensemble-change " not in chaoskit("list", "--scenarios", "hang").stdout
-    assert "kafka/zone-loss " in chaoskit("list", "--scenarios", "Rack", "kafka").stdout
-    assert "kafka/retries " in chaoskit("list", "--scenarios", "double", "charge").stdout
+    assert "nonsense; none has any" in chaoskit("scenarios", "nonsense").stderr
+    assert "bookkeeper/ensemble-change " not in chaoskit("scenarios", "hang").stdout
+    assert "kafka/zone-loss " in chaoskit("scenarios", "Rack", "kafka").stdout
+    assert "kafka/retries " in chaoskit("scenarios", "double", "charge").stdout
 
 
 def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit:
     done = chaoskit("check", str(folder))
 
     assert done.code == 0
-    assert "findings.parquet was changed: its digest is not the one in manifest.json; it is made again" in done.stderr
+    assert "findings.parquet was changed: its digest is not the one in manifest.json; it is rebuilt" in done.stderr
 
 
 def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: Path, monkeypatch: Any) -> None:
@@ -232,7 +232,7 @@ def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: 
     assert chaoskit("check", str(folder), "--no-report").stderr == ""
     assert report.exists()
     (folder / "verdict.json").write_text("{}")
-    assert "is deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
+    assert "was deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
     assert not report.exists()
     chaoskit("check", str(folder), "--report")
     assert report.exists()
@@ -242,7 +242,7 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda plan: checked.append(plan.scenario.name))
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", lambda plan: checked.append(plan.scenario.name))
 
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
 
@@ -251,8 +251,8 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
         "kafka-kill-leader.acks-one  seed 7",
         "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 7000, broker.heartbeat.interval.ms: 500}",
         "  load: log for 20s, rate: 2000, producer: {acks: 1}",
-        "  fault: pause on followers (looked up when it begins, by pick 0.617) at 4s for 6s",
-        "  fault: kill on leader (looked up when it begins, by pick 0.160) 1s after paused took effect for 8s",
+        "  fault: pause on followers (resolved when it begins, pick 0.617) at 4s for 6s",
+        "  fault: kill on leader (resolved when it begins, pick 0.160) 1s after paused took effect for 8s",
         "  expected: lost: some",
         "nothing was started (--dry-run)",
     ]
@@ -262,7 +262,7 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
 def test_a_dry_run_tells_which_hosts_are_for_clients(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda _: None)
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", lambda _: None)
     monkeypatch.setattr("clusters.mosquitto.system.MosquittoSystem.check", lambda *_: None)
     text = "name: a\ncluster: {system: mosquitto, hosts: %d, seats: 2}\nworkload: {kind: feed, duration: 1s}\n"
     (tmp_path / "seats.yaml").write_text(text % 1)
@@ -287,15 +287,14 @@ def test_a_dry_run_tells_what_it_would_download(
     chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAOSKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("chaoskit.cli.planned.check_machine", _check_but_not_the_machine)
+    monkeypatch.setattr("chaoskit.cli.output.planned.check_machine", _check_but_not_the_machine)
     monkeypatch.setattr("subprocess.run", _refuse)
 
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
 
     assert (done.code, done.stderr) == (0, "")
-    told = (
-        f"would download: Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central; what needs it was not checked"
-    )
+    kafka = f"Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central"
+    told = f"would download: {kafka}; parts that need it were not checked"
     assert told in done.stdout
     assert not list((tmp_path / "cache").glob("*/*.jar"))
 

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from chaoskit.base import installing
 from chaoskit.cli import doctor
-from chaoskit.cli.console import progress_console, wide_console
-from chaoskit.cli.progress import LiveProgress
+from chaoskit.cli.output.console import progress_console, wide_console
+from chaoskit.cli.output.progress import LiveProgress
 from chaoskit.contract.event import LoadTick
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.model.progress import Progress
@@ -41,7 +41,7 @@ def test_the_live_line_keeps_brackets() -> None:
     console = Console(file=out, force_terminal=True, width=200, color_system=None)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chaoskit.cli.progress.progress_console", lambda: console)
+        patch.setattr("chaoskit.cli.output.progress.progress_console", lambda: console)
         with LiveProgress("test[odd]") as progress:
             progress.on(LoadTick(1.0, Progress(), ("kill on [n1]",)))
             assert progress._status is not None
@@ -53,7 +53,9 @@ def test_the_live_line_keeps_brackets() -> None:
 def test_every_console_is_made_in_one_place() -> None:
     folder = Path(doctor.__file__).parent
 
-    assert [path.name for path in sorted(folder.glob("*.py")) if "import Console" in path.read_text()] == ["console.py"]
+    assert [path.name for path in sorted(folder.rglob("*.py")) if "import Console" in path.read_text()] == [
+        "console.py"
+    ]
 
 
 def test_doctor_prints_a_remedy_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

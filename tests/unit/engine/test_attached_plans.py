@@ -47,7 +47,7 @@ def test_a_resolved_scenario_can_be_run_again() -> None:
             {"max_bytes": "10KiB", "workload": {"rate": 103}},
             r"workload\.rate: 10,300/s is above cluster\.max_bytes, 10,240/s",
         ),
-        ({"workload": {"drivers": ["d1"]}}, r"workload\.drivers\.0: the inventory has no driver 'd1'; name it there"),
+        ({"workload": {"drivers": ["d1"]}}, r"workload\.drivers\.0: the inventory has no driver 'd1'; add it there"),
         (
             {"inventory": _DRIVERS, "workload": {"drivers": ["d2"]}},
             r"workload\.drivers\.0: the inventory has no driver 'd2'; .*d1",
@@ -60,8 +60,8 @@ def test_a_resolved_scenario_can_be_run_again() -> None:
             },
             r"faults\.0\.inject: client-crash hits clients of this machine",
         ),
-        ({"inventory": {"defaults": {}}}, r"cluster: inventory: names nobody; name hosts or drivers"),
-        ({"faults": [{"at": "1s", "inject": "kill"}]}, r"kill works on hosts, and those of a system that runs already"),
+        ({"inventory": {"defaults": {}}}, r"cluster: inventory: is empty; add hosts or drivers"),
+        ({"faults": [{"at": "1s", "inject": "kill"}]}, r"kill works on hosts, and those of an existing cluster"),
         (
             {"faults": [{"at": "1s", "inject": "command", "on": "controller", **_COMMANDS}]},
             r"faults\.0\.on: there is no host or role 'controller'",
@@ -77,7 +77,7 @@ def test_what_cannot_work_is_refused(given: dict[str, Any], why: str) -> None:
 def test_a_quota_needs_a_rate_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workloads.log.workload.LogWorkload.traits", lambda *_: ())
 
-    with pytest.raises(BadInput, match=r"cluster\.max_rate: this kind of workload has no rate"):
+    with pytest.raises(BadInput, match=r"cluster\.max_rate: this kind of workload has no message rate"):
         _plan(max_rate=100)
 
 
@@ -93,12 +93,12 @@ def test_an_inventory_may_name_drivers_only() -> None:
 def test_drivers_need_a_system_that_they_can_reach() -> None:
     content = {"name": "x", "cluster": {"system": "kafka"}, "workload": {"kind": "log", "drivers": ["d1"]}}
 
-    with pytest.raises(BadInput, match=r"workload\.drivers: other machines reach a system that runs already only"):
+    with pytest.raises(BadInput, match=r"workload\.drivers: other machines can only reach an existing cluster"):
         read_plan(content, "x.yaml")
 
 
 def test_a_system_that_cannot_be_attached_to_says_so() -> None:
     content = {"name": "x", "cluster": {"system": "pulsar", "attach": {"url": "x"}}, "workload": {"kind": "log"}}
 
-    with pytest.raises(BadInput, match=r"cluster\.attach: connecting to a pulsar that runs already is not implemented"):
+    with pytest.raises(BadInput, match=r"cluster\.attach: attaching to an existing pulsar cluster is not implemented"):
         read_plan(content, "x.yaml")

@@ -33,7 +33,9 @@ def test_a_loss_is_explained_by_the_power_cut_of_its_replicas() -> None:
     assert cause is not None
     (fault,) = cause.story.faults
     assert (count, fault.kind, fault.targets) == (1, "power-cut", ("n1", "n2", "n3"))
-    assert cause.story.words.startswith("it had to be on n1, n2, n3 when it was acknowledged, and each copy was taken:")
+    assert cause.story.words.startswith(
+        "it had to be on n1, n2, n3 when it was acknowledged, and every copy was lost or passed over:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_where_nobody_recorded_the_replicas_the_loss_is_a_doubt() -> None:
     found = explained([lost(19)], [ALL_OF_0], placements=placed())
 
     assert found.findings["rule"].to_pylist() == [None]
-    assert found.open["lost"] == (1, "nobody recorded where the partition was stored")
+    assert found.open["lost"] == (1, "the record does not show where the partition was stored")
 
 
 def test_settings_alone_may_be_the_cause() -> None:

@@ -45,11 +45,11 @@ def test_a_backlog_is_built_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load.look(105, 1000, 2000) is None
     assert load.told == ["backlog", "!"]
     assert load.look(106, 1049, 2000) is None
-    assert load.told == ["backlog", "!"], "98 messages wait"
+    assert load.told == ["backlog", "!"], "98 messages are waiting"
     assert load.look(107, 1050, 2000) is None
     assert load.told == ["backlog", "!", "read backlog", "?"]
     assert load.look(108, 1060, 2109) is None
-    assert load.backlog.lasted_ns() == 3 * SECOND, "11 messages wait"
+    assert load.backlog.lasted_ns() == 3 * SECOND, "11 messages are waiting"
     assert load.look(109, 1060, 2110) is None
     assert load.told == ["backlog", "!", "read backlog", "?", "load"]
     assert load.look(120, 9000, 0) is None
@@ -67,7 +67,7 @@ def test_a_backlog_that_takes_too_long_ends_the_load(monkeypatch: pytest.MonkeyP
     load.look(105, 0, 0)
 
     assert load.look(165, waiting // 2, 0) is None
-    why = f"the backlog was not {what} within 1m: {waiting} messages wait"
+    why = f"the backlog was not {what} within 1m: {waiting} messages are waiting"
     assert load.look(165.1, waiting // 2, 0) == why
 
 

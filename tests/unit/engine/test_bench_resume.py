@@ -66,8 +66,8 @@ def test_what_is_in_the_store_is_not_planned_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--lab", "--p99", "20ms"], "--resume: work: the highest rate is found anew each time"),
-        ([], "--resume: a cluster that runs already is another one each time"),
+        (["--lab", "--p99", "20ms"], "--resume: work: the search for the highest rate is not resumed"),
+        ([], "--resume: runs on an existing cluster are not reused"),
     ],
 )
 def test_what_is_another_one_each_time_is_not_resumed(tmp_path: Path, options: list[str], why: str) -> None:

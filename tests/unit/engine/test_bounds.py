@@ -54,14 +54,14 @@ def test_a_bound_is_written_as_it_is_read(text: str, bound: Bound) -> None:
 @pytest.mark.parametrize(
     ("expect", "refusal"),
     [
-        ({"unavailable": "< 5"}, "expect.unavailable: '< 5': a bound is of a time"),
+        ({"unavailable": "< 5"}, "expect.unavailable: '< 5': only times have bounds"),
         ({"unavailable": "<"}, "expect.unavailable: '' is not a duration"),
         ({"unavailable": "5s"}, 'expect.unavailable: write none, some or a number of findings, or a bound, such as "<'),
-        ({"send.p99": "< 5s (quite)"}, "expect.send.p99: 'quite' is no part of the load; did you mean \"quiet\"?"),
+        ({"send.p99": "< 5s (quite)"}, "expect.send.p99: unknown part of the load 'quite'; did you mean \"quiet\"?"),
         ({"recovered": "none"}, 'expect.recovered: is a time; write a bound, such as "< 5s"'),
         ({"lost": "< 5s"}, "expect.lost: an anomaly has no bound; write none, some or a number of findings"),
         ({"unavailible": "< 5s"}, 'expect.unavailible: unknown measure; did you mean "unavailable"?'),
-        ({"unavailable": "< 5s (quiet)"}, "expect.unavailable: only latencies have a part of the load in brackets; wr"),
+        ({"unavailable": "< 5s (quiet)"}, "expect.unavailable: only latencies are measured by part of the load; wr"),
     ],
 )
 def test_what_is_no_bound_is_refused(expect: dict[str, Any], refusal: str) -> None:
@@ -118,7 +118,7 @@ def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
     nothing = {"recovered_after_heal_ms": None, "heard_after_heal_ms": None}
     found = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency)
     decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=found)
-    told = "recovered is none (no fault was undone while sends were due), not known, expected: < 10s"
+    told = "recovered is none (no fault was healed while sends were due), unknown, expected: < 10s"
 
     assert (decided, reasons) == (UNKNOWN, (told,))
     assert verdict(bounds=found, verdict=decided, reasons=reasons).headline == (

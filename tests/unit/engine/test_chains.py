@@ -18,11 +18,11 @@ SLOW, CUT = _fault(5, 20, 0, "n2"), Fault(1, "power-cut", 12 * SECOND, targets=(
         (
             [WHOLE, _stood(8, "n1", "n1 n3"), _stood(10, "n1", "n1"), _stood(13, "n3", "n3")],
             "n2 had been out of sync since 8.0 s (disk-slow); n3 had been out of sync since 10.0 s: so n1 was the only "
-            "replica in sync with log-0/0 when power-cut of n1 began",
+            "replica in sync for log-0/0 when power-cut of n1 began",
         ),
         (
             [WHOLE, _stood(8, "n1", "n1 n3")],
-            "n2 had been out of sync since 8.0 s (disk-slow): so n1, n3 were in sync with log-0/0 when power-cut of n1 "
+            "n2 had been out of sync since 8.0 s (disk-slow): so n1, n3 were in sync for log-0/0 when power-cut of n1 "
             "began",
         ),
         ([WHOLE, _stood(8, "n1", "n1 n3"), _stood(11, "n1", "n1 n2 n3")], ""),  # it was back

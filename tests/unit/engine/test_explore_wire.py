@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput, RunFailed
-from chaoskit.cli.explored_messages import _verdict as told_of
+from chaoskit.cli.wire import _verdict as told_of
 from chaoskit.contract.event import Event, FaultHealed
 from chaoskit.contract.faults.exploring import Aim, Wishes
 from chaoskit.run.deployment import Requirements

@@ -129,7 +129,7 @@ def test_what_cannot_be_seen_is_told_and_not_counted_as_safe(tmp_path: Path, tol
     ("told", "doubt"),
     [
         ({"overwritten": 7}, "7 payloads on n1 were overwritten later"),
-        ({"syncs_ns": (5, 6)}, "somebody synced all file systems of this machine, 2 times"),
+        ({"syncs_ns": (5, 6)}, "another process synced all file systems of this machine, 2 times"),
     ],
 )
 def test_what_may_have_looked_safer_than_it_was_is_told(tmp_path: Path, told: Any, doubt: str) -> None:
@@ -168,7 +168,7 @@ def test_a_topic_that_keeps_nothing_is_left_out(tmp_path: Path) -> None:
     told = measure_exposure(tmp_path, subject).as_json()
 
     assert told["acked"] == told["loss_window"]["all"]["max"] == 0
-    assert told["doubts"] == ["topics that keep nothing are left out: nothing of them could be lost from a disk"]
+    assert told["doubts"] == ["topics that keep nothing are left out: they have nothing to lose from a disk"]
 
 
 def test_each_second_has_its_lag_and_its_largest_loss(tmp_path: Path) -> None:

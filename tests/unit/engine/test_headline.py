@@ -92,7 +92,7 @@ ONE = {"rule": "r", "what": "", "count": 1}
             9_000,
             {"lost": Found(0, False, "expected")},
             True,
-            "KEPT all 9,000 acknowledged messages; expected, and not found: lost",
+            "KEPT all 9,000 acknowledged messages; expected but not found: lost",
         ),
         (
             9_000,

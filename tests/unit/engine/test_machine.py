@@ -76,7 +76,7 @@ def test_an_interval_has_its_means_and_its_worst(tmp_path: Path) -> None:
 
     assert machine is not None
     assert (machine["idle"], machine["others"], machine["late_ms"]) == (0.75, 0.75, 7.5)
-    told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; naps ended at most 7.5 ms late"
+    told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; timers fired at most 7.5 ms late"
     assert describe_machine(machine) == told
     assert machine_of(seconds_of(tmp_path / "other")) is None
 

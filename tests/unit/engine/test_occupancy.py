@@ -84,7 +84,7 @@ def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -
     assert seen == [2, ServiceState.GONE]
     assert kill["healed_ns"] is not None
     assert "does not run while kill (fault 0) holds" in cut["evidence"]
-    assert cut["evidence"].endswith("once no fault held: answering again: n2")
+    assert cut["evidence"].endswith("after the other faults: answering again: n2")
     assert n2.seen is ServiceState.RUNNING
     assert stage.conductor.course.all_healed
 
@@ -96,7 +96,7 @@ def test_a_healing_waits_until_its_host_has_power(tmp_path: Path) -> None:
     kill, cut = _run(stage, lambda: _told(stage, FaultHealed, "kill"))
 
     assert kill["healed_ns"] > cut["heal_ns"]
-    assert "n2 had no power; went on after the boot" in kill["evidence"]
+    assert "n2 had no power; continued after the boot" in kill["evidence"]
     assert stage.conductor.course.problems == []
     assert stage.conductor.course.all_healed
 
@@ -132,7 +132,7 @@ def test_what_a_boot_removes_is_told_and_made_again(tmp_path: Path) -> None:
     command, _ = _run(stage, lambda: _told(stage, FaultHealed, "power-cut") and mark.exists())
 
     assert "lost when n2 booted" in command["evidence"]
-    assert "made again" in command["evidence"]
+    assert "restored" in command["evidence"]
     assert command["healed_ns"] is not None
     assert stage.conductor.course.problems == []
 

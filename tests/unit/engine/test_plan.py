@@ -203,7 +203,10 @@ def test_a_workload_needs_clients_that_can() -> None:
             "workload.replay needs SeekingClients, which clients of kafka lack: set cluster.clients: librdkafka",
         ),
         ({"after": "20s"}, "workload.replay.after: must be before the end of the load, 20s"),
-        ({"record": "latency"}, "workload.replay: what came back cannot be told from sequences; write record: history"),
+        (
+            {"record": "latency"},
+            "workload.replay: replayed messages cannot be recognized without the history; write record: history",
+        ),
     ],
 )
 def test_consumers_go_back_only_where_that_can_be_done_and_judged(changes: dict[str, Any], refusal: str) -> None:

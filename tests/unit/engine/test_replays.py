@@ -14,7 +14,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.findings.replays import not_replayed
 from chaoskit.model.tables import OPERATIONS
 
-DOUBT = ("no consumer went back, as workload.replay wants it",)
+DOUBT = ("no consumer went back, as workload.replay requires",)
 
 
 def _history(folder: Path, *outcomes: str) -> History:

@@ -232,9 +232,9 @@ def test_an_expectation_that_cannot_fail_is_refused() -> None:
     expect = {"lost": "none", "not-owner": "none", "commit-beyond": "none", "torn-transaction": "none"}
 
     assert _lines(cluster={"system": "kafka"}, workload={"kind": "log"}, expect=expect) == [
-        "expect.not-owner: is not looked for in topics of the model log, only of pubsub; remove it",
-        "expect.commit-beyond: is not looked for in this run, only where consumers share a group; remove it",
-        "expect.torn-transaction: is not looked for in this run, only where producers write in transactions; remove it",
+        "expect.not-owner: cannot be found in topics of the model log, only in those of pubsub; remove it",
+        "expect.commit-beyond: cannot be found in this run, only where consumers share a group; remove it",
+        "expect.torn-transaction: cannot be found in this run, only where producers write in transactions; remove it",
     ]
 
 
@@ -341,7 +341,7 @@ def test_a_file_with_no_variant_runs_nothing_and_is_refused(tmp_path: Path) -> N
     ("spec", "told"),
     [
         ("sweeps/dedup", "sweeps/dedup: is a sweep; run it with `chaoskit sweep sweeps/dedup`"),
-        ("kafka", "kafka: there are several scenarios of it; name one: kafka/"),
+        ("kafka", "kafka: has several scenarios; name one: kafka/"),
         (".", r"\.: is a folder; name a file in it"),
     ],
 )

@@ -98,7 +98,7 @@ def test_hosts_of_seats_come_last_and_are_hit_by_name_alone() -> None:
 @pytest.mark.parametrize(
     ("cluster", "why"),
     [
-        ({"hosts": 0}, "cluster.hosts: must be at least 1 (given: 0): kafka runs on hosts"),
+        ({"hosts": 0}, "cluster.hosts: must be at least 1 (given: 0); kafka runs on hosts"),
         ({"seats": 1, "attach": {"bootstrap.servers": "k:9092"}}, "seats are hosts of a lab"),
         ({"seats": -1}, "cluster.seats: must be at least 0"),
     ],

@@ -1,7 +1,8 @@
-"""Systems beside each other: figures come from the runs of their own cells, and nothing else is counted."""
+"""Systems side by side: figures come from the runs of their own cells, and nothing else is counted."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from chaoskit.cli.main import cli
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import Floor
 from chaoskit.scenario.files import find_sweep
-from chaoskit.search.side_by_side import check_axes, received_until, side_by_side, smallest
+from chaoskit.search.side_by_side import received_until, side_by_side, smallest
 from chaoskit.search.sweep import Results, Sweep, load_sweep
 
 CELLS = ("dds-reliable/ping-pong-64B", "zenoh-drop/firehose-8KiB", "zenoh-drop/feed-partition", "kafka-acks-0/feed")
+
+_TABLED = {"rates": {"acks_per_s": 1.0}, "audit": {"complete": True}, "faults": []}
+"""What the table of a sweep takes from verdicts, too."""
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +123,38 @@ def test_what_is_received_after_the_load_does_not_count(tmp_path: Path) -> None:
     assert received_until(tmp_path, run, 10**15) > 100
 
 
-def test_a_bench_has_two_axes() -> None:
-    with pytest.raises(BadInput, match="a bench has two: what is compared, and the loads; use sweep instead"):
-        check_axes(load_sweep(find_sweep("sweeps/mosquitto-saving"), seeds=1))
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("side_by_side: true\naxes: {system: {kafka: {}}}\n", r"side_by_side: needs two axes, .*, not 1 \(system\)"),
+        (
+            "published: {kafka: 8us}\naxes: {system: {kafka: {}}}\n",
+            "published: is shown side by side only; add side_by",
+        ),
+    ],
+)
+def test_systems_side_by_side_have_two_axes_and_say_so(tmp_path: Path, written: str, told: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(written)
+    with pytest.raises(BadInput, match=told):
+        load_sweep(path)
+
+
+def test_a_sweep_of_systems_side_by_side_writes_a_page_and_figures(
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = _found(sweep, ping=[{**_verdict(), **_TABLED}], feed=[{**_verdict(acked=10, received=20), **_TABLED}])
+    monkeypatch.setattr("chaoskit.cli.sweep.load_sweep", lambda *_: sweep)
+    monkeypatch.setattr("chaoskit.cli.sweep.run_sweep", lambda *_: iter([results]))
+    monkeypatch.setattr("chaoskit.search.side_by_side.floors", lambda size: [Floor("TCP", size, 100.0, None)])
+
+    output = CliRunner().invoke(cli, ["sweep", "sweeps/pubsub", "--store", str(tmp_path)], standalone_mode=False).output
+
+    assert "half a round trip" in output
+    assert f"page: {tmp_path}/pubsub-sweep.html" in output
+    assert "Half a round trip, 64B" in (tmp_path / "pubsub-sweep.html").read_text()
+    written = json.loads((tmp_path / "pubsub-sweep.json").read_text())["side_by_side"]
+    assert written["round_trips"][0]["name"] == "TCP"
 
 
 def test_the_page_has_tables_and_charts(sweep: Sweep, tmp_path: Path) -> None:
@@ -137,24 +170,6 @@ def test_the_page_has_tables_and_charts(sweep: Sweep, tmp_path: Path) -> None:
 
 def test_published_figures_are_of_what_is_compared(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("published: {kafak: 8us}\naxes:\n  system:\n    kafka: {}\n")
+    path.write_text("side_by_side: true\npublished: {kafak: 8us}\naxes:\n  system:\n    kafka: {}\n  load: {a: {}}\n")
     with pytest.raises(BadInput, match=r"mine\.yaml: published: no variant 'kafak' of system; did you mean"):
         load_sweep(path)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["sweeps/pubsup"], 'sweeps/pubsup: no such file or ready-made sweep; did you mean "sweeps/pubsub"'),
-        (["sweeps/pubsub", "driver.yaml"], "sweeps/pubsub: a sweep is benched alone; remove the other files"),
-        (["sweeps/pubsub", "--lab", "--p99", "20ms"], "--lab, --p99: not with a sweep, whose file says so; remove it"),
-        (["driver.yaml", "--only", "kafka-*"], "--only: of a sweep, and these are files of OMB"),
-        (["sweeps/pubsub", "--only", "kafak-*"], "--only kafak-*: no such cell"),
-        (["sweeps/pubsub", "--html", "nowhere/x.html"], "--html nowhere/x.html: there is no such folder"),
-    ],
-)
-def test_what_is_no_bench_of_a_sweep_is_refused(given: list[str], told: str) -> None:
-    result = CliRunner().invoke(cli, ["bench", *given])
-
-    assert isinstance(result.exception, BadInput)
-    assert told in str(result.exception)

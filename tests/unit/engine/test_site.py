@@ -51,7 +51,7 @@ def test_a_run_that_is_interrupted_after_its_load_is_whole_and_the_last(
 
     assert site.interrupted
     assert folder.is_dir()
-    with pytest.raises(RunInterrupted, match="nothing more was run"):
+    with pytest.raises(RunInterrupted, match="nothing else was started"):
         site.run(plan([]), _Nobody())
 
 

@@ -147,7 +147,7 @@ def test_an_incomplete_run_is_told_as_such() -> None:
     assert "    log-0/1 was not read\n" in text
     assert "    log-0/2 was not read after 12:8; it ends after 13:5\n" in text
     assert "    log-0/3 was not read; it ends after 13:5\n" in text
-    assert "  cluster: did NOT recover; waiting ended 60.0 s after healing (bound 60 s)\n" in text
+    assert "  cluster: did NOT recover within 60.0 s after healing (bound 60 s)\n" in text
     assert "  longest time without an acknowledged send: 9,000 ms\n" in text
 
 
@@ -156,7 +156,7 @@ def test_percentiles_come_with_the_sends_that_have_none() -> None:
 
     at = lines.index("  send: p50 1.0 ms, p99 2.0 ms, p99.9 3.0 ms, max 4.0 ms")
     whole = "p50 10.0 ms, p99 20000.0 ms, p99.9 20100.0 ms, max 20200.0 ms"
-    assert lines[at + 1] == f"    100 have no such time; with these, counted until given up: {whole}"
+    assert lines[at + 1] == f"    100 sends have no such latency; with these, until given up: {whole}"
 
 
 def test_latency_outside_faults_and_under_them_is_told_apart_if_there_were_any() -> None:
@@ -193,7 +193,7 @@ def test_the_worst_partition_is_told_first() -> None:
 
     text = summary(verdict(availability=availability), FOLDER)
 
-    again = "first one 17,750 ms after healing, 17,900 ms after the undoing began"
+    again = "the next one 17,750 ms after healing, 17,900 ms after the undoing began"
     assert f"an acknowledged send: 18,750 ms to log-0/2, the worst partition; {again}\n" in text
     assert f"    log-0/2: 18,750 ms from 4.2 s; {again}\n    log-0/0: 5,968 ms from 4.2 s\n" in text
 
@@ -204,7 +204,7 @@ def test_no_acknowledgement_after_healing_is_told() -> None:
 
     text = summary(verdict(faults=(fault,), availability={"longest_unavailable_ms": 9_000.0, **times}), FOLDER)
 
-    never = "none was acknowledged again, though sends were due or waited until 6,000 ms after healing"
+    never = "no send was acknowledged again, though some were due or open until 6,000 ms after healing"
     assert f"    at most 9,000 ms without an acknowledged send to log-0/1; {never}\n" in text
     assert f"an acknowledged send: 9,000 ms; {never}\n" in text
 
@@ -238,7 +238,7 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
         "0",
         "valid: NOT as expected",
     )
-    assert (second[0], *second[8:]) == ("plain: defaults", "0", "0", "valid: as the guarantees say")
+    assert (second[0], *second[8:]) == ("plain: defaults", "0", "0", "valid: as guaranteed")
 
 
 def test_what_differs_between_compared_runs_is_told() -> None:

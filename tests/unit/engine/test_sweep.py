@@ -251,7 +251,7 @@ def test_a_run_that_breaks_is_tried_once_more_and_left_out(file: Path, runs: Run
     assert result.return_value == 2
     table, missing, name = result.stdout.splitlines()[-3:]
     assert table == f"table: {file.parent / 'store' / 'small-sweep.md'}"
-    assert missing.startswith("1 of 8 runs are missing; to make them: chaoskit")
+    assert missing.startswith("1 of 8 runs are missing; to run them: chaoskit")
     assert name == "  on/none seed 1: the broker did not start"
 
     status, cells = _sweep(file)

@@ -106,7 +106,7 @@ def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem
     trial._load_start_ns = 5 * SECOND
 
     assert [(each["service"], each["at_ns"]) for each in trial._crashed()] == [("bookie", 9 * SECOND)]
-    assert trial._problems == ["bookie on n1 had to be started again before the load: it exited"]
+    assert trial._problems == ["bookie on n1 had to be restarted before the load: it exited"]
 
 
 def test_what_an_earlier_trial_told_is_not_told_again() -> None:

@@ -26,7 +26,7 @@ def _refused(*faults: dict[str, Any]) -> list[str]:
         ({"after": {"fault": "slow"}, "at": "3s"}, "faults.1: specify either at, after or when, or from, to and every"),
         ({"when": {}}, "faults.1.when: specify one of out_of_sync, in_sync, leader, acked, lag and log"),
         ({"when": {"acked": 1, "lag": 1}}, "faults.1.when: specify one of out_of_sync, "),
-        ({"when": {"acked": 1, "on": "n1"}}, "faults.1.when: on belongs to log"),
+        ({"when": {"acked": 1, "on": "n1"}}, "faults.1.when: on is for log only"),
         ({"when": {"leads": "n1"}}, 'faults.1.when.leads: unknown key; did you mean "leader"? Known: acked, in_sync, '),
         ({"after": {"fault": "slow", "if": "healed"}}, "faults.1.after.if: unknown key; "),
         ({"when": {"log": "("}}, "faults.1.when: log: "),
@@ -35,7 +35,7 @@ def _refused(*faults: dict[str, Any]) -> list[str]:
         ({"when": {"in_sync": "n9"}}, "faults.1.when.in_sync: there is no host 'n9'; "),
         ({"when": {"log": "x", "on": "n9"}}, "faults.1.when.on: there is no host 'n9'; "),
         ({"at": "2s", "id": "slow"}, "faults.1.id: 'slow' is the id of faults.0, too; choose another"),
-        ({"at": "2s", "within": "3s"}, 'faults.1.within: how long a fault waits for after or when; '),
+        ({"at": "2s", "within": "3s"}, 'faults.1.within: is for after and when only; '),
         ({"at": "2s", "expect": {"consequence": "much"}}, "faults.1.expect.consequence: "),
         ({"id": "cut", "after": {"fault": "cut"}}, "faults.1.after.fault: 'cut' waits for this fault, which "),
     ],
@@ -69,6 +69,6 @@ def test_faults_that_wait_for_each_other_are_refused() -> None:
 def test_a_series_has_no_id_and_ends_with_the_load() -> None:
     series = {"from": "8s", "to": "60s", "every": "5s", "inject": "kill", "on": "one"}
 
-    assert "id belongs to a single fault: at, after or when" in _refused({**series, "id": "kills"})[0]
+    assert "id is for single faults only (at, after or when)" in _refused({**series, "id": "kills"})[0]
     (line,) = _refused(series)
     assert line == "faults.0.to: 1m is after the end of the load, 20s; set `to: 20s`, or workload.duration: 1m"

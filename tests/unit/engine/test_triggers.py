@@ -322,7 +322,7 @@ def test_a_fault_whose_trigger_does_not_come_true_is_dropped_and_leaves_a_doubt(
     stage.conductor.load_is_over()
 
     assert stage.end() == []
-    assert stage.conductor.missed == ["kill was dropped: what it waited for (when acked: 5) did not come true"]
+    assert stage.conductor.missed == ["kill was dropped: its trigger (when acked: 5) did not occur"]
     assert [type(event) for event in stage.events] == [FaultDropped]
 
 

@@ -74,8 +74,8 @@ def test_the_doubt_is_told_with_its_numbers() -> None:
 
     assert not_made({"counts": counts, "unmade": 44_225}) == (
         "the load was not made: 44,225 of 48,002 sends were never made, though due; "
-        "no fault kept clients from making them",
+        "no fault prevented clients from making them",
     )
     (partly,) = not_made({"counts": counts, "unmade": 9})
-    assert partly.endswith("no fault kept clients from making 9 of them")
+    assert partly.endswith("no fault prevented clients from making 9 of them")
     assert not_made({"counts": counts, "unmade": 0}) == ()

@@ -155,7 +155,7 @@ def test_a_topic_whose_name_is_lost_among_topics_of_several_kinds_is_refused(run
 def test_a_missing_names_file_is_told(run: Path) -> None:
     _write(run, 3)
     (run / "wal" / "p.names").unlink()
-    with pytest.raises(BadInput, match=r"p\.names is missing: the topics in its logs cannot be told"):
+    with pytest.raises(BadInput, match=r"p\.names is missing: the topics in its logs are unknown"):
         compact(run)
 
 

@@ -105,7 +105,7 @@ def test_faults_that_hosts_of_others_do_not_take_are_refused(fault: dict[str, An
 
 def test_an_inventory_needs_attach() -> None:
     cluster = {"system": "kafka", "inventory": _inventory("k1")}
-    with pytest.raises(BadInput, match="an inventory names the hosts of a system that runs already; add attach"):
+    with pytest.raises(BadInput, match="an inventory is for an existing cluster; add attach"):
         read_plan({"name": "x", "cluster": cluster, "workload": {"kind": "log"}}, "x.yaml")
 
 

@@ -61,7 +61,7 @@ def test_each_target_has_its_command_and_its_proof(tmp_path: Path) -> None:
     [
         ({"do": "echo no such pod >&2; exit 3"}, "do of n[12]: exit status 3: no such pod"),
         ({"do": ["/no/such/tool"]}, "do of n[12]: /no/such/tool: No such file"),
-        ({"do": "sleep 60", "timeout": "2s"}, r"do of n[12]: no end after 2 s, so it was killed"),
+        ({"do": "sleep 60", "timeout": "2s"}, r"do of n[12]: did not end within 2 s and was killed"),
     ],
 )
 def test_a_command_that_fails_is_told(tmp_path: Path, given: dict[str, Any], why: str) -> None:

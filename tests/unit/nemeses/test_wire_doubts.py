@@ -60,7 +60,7 @@ def test_connections_that_are_in_another_protocol_are_a_doubt(monkeypatch: pytes
 
     WireFault().verify_healed(strike)
     (doubt,) = strike.doubts
-    assert doubt.event == "2 connections with n1 were not in the protocol that its tap reads"
+    assert doubt.event == "2 connections with n1 did not use the protocol that its tap reads"
 
 
 def test_a_tap_that_does_its_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_a_host_without_power_has_no_tap_to_ask(monkeypatch: pytest.MonkeyPatch)
     strike = _struck(None, monkeypatch, dark=True)
     monkeypatch.setattr(fault, "_EFFECT_S", 0.01)
 
-    with pytest.raises(NemesisError, match="nothing was done with a message"):
+    with pytest.raises(NemesisError, match="the rule was applied to no message"):
         WireFault().verify(strike)
 
 

@@ -79,7 +79,7 @@ def test_a_kind_without_these_keys_has_one_kind_of_time() -> None:
         ({"then": "dropp"}, "faults.0.then: there is no 'dropp'; did you mean \"drop\"?"),
         ({"then": "delay"}, "faults.0.then: delay needs a time, such as delay 2s"),
         ({"then": "delay 2"}, "faults.0.then: '2' is not a duration"),
-        ({"then": "drop 2s"}, "faults.0.then: drop stands alone; remove '2s'"),
+        ({"then": "drop 2s"}, "faults.0.then: drop takes no argument; remove '2s'"),
         ({"then": "error NOT_COORDINATOR"}, "then: error changes an answer; write of: response"),
         ({"which": [1], "every": 2}, "which names the messages; remove every, from, count and share"),
         ({"which": [0]}, "must be at least 1"),
@@ -87,7 +87,10 @@ def test_a_kind_without_these_keys_has_one_kind_of_time() -> None:
         ({"of": "answer"}, "faults.0.of: write one of these: 'request' or 'response'"),
         ({"message": None}, "faults.0.message"),
         ({"message": "*"}, "message: * of any client can only be counted; write of_client, or then: count"),
-        ({"message": "*", "of_client": "a", "then": "hold-until x"}, "message: * takes no hold-until; name a message"),
+        (
+            {"message": "*", "of_client": "a", "then": "hold-until x"},
+            "message: * cannot be used with hold-until; name a message",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
@@ -105,7 +108,7 @@ def test_what_cannot_be_is_refused(keys: dict[str, Any], why: str) -> None:
         ),
         (
             {"message": "ListOffsets", "of": "response", "then": "error NOT_LEADER_OR_FOLLOWER"},
-            "then: error: not with ListOffsets, but with: Produce, Fetch, Metadata,",
+            "then: error: cannot be used with ListOffsets, only with Produce, Fetch, Metadata,",
         ),
     ],
 )
@@ -122,7 +125,7 @@ BOTH_WAYS = Wire({1: "m:D"}, ("SEND", "FLOW"), ("SEND_RECEIPT",), named=False)
         ({"message": "SEND_RECEIPT"}, "no request 'SEND_RECEIPT'; the other direction has it: write of: response"),
         ({"message": "SEND", "of": "response"}, "no response 'SEND'; the other direction has it: write of: request"),
         ({"message": "SEND_RECIPE", "of": "response"}, 'did you mean "SEND_RECEIPT"?'),
-        ({"message": "SEND", "of_client": "c*"}, "of_client: clients give themselves no names in this protocol"),
+        ({"message": "SEND", "of_client": "c*"}, "of_client: this protocol has no client names"),
     ],
 )
 def test_where_both_directions_have_their_names_each_is_asked_for_its_own(keys: dict[str, Any], why: str) -> None:
@@ -141,7 +144,7 @@ def test_a_system_whose_protocol_nobody_decodes_is_refused() -> None:
     assert isinstance(wire, Preparing)
     parameters = WireParameters(message="Produce", then="drop")
 
-    with pytest.raises(BadInput, match="nobody has said how the messages of this system are found"):
+    with pytest.raises(BadInput, match="the protocol of this system is unknown to chaoskit"):
         wire.prepare(system("cyclonedds", "system"), None, parameters)
 
 

@@ -58,7 +58,7 @@ def test_the_rates_of_omb_that_mean_as_fast_as_possible(tmp_path: Path, rate: in
 
     assert bench.plan.workload_options.rate == "max"
     assert bench.plan.workload_options.keys == 10_000
-    assert "keys take turns" in " ".join(bench.workload.remarks())
+    assert "keys are used in turn" in " ".join(bench.workload.remarks())
     assert climbs(bench) is (rate == 0), "0 is the highest rate that is borne"
 
 
@@ -224,7 +224,7 @@ def test_rocketmqs_client_knows_each_setting_of_the_driver(tmp_path: Path) -> No
 
     producer = bench.plan.workload_options.producer
     assert {name: producer[name] for name in numbers} == numbers
-    assert bench.driver.driven.ignored[-1] == "accessKey: a lab asks nobody for a key"
+    assert bench.driver.driven.ignored[-1] == "accessKey: a lab needs no key"
 
 
 @pytest.mark.parametrize(
@@ -244,5 +244,10 @@ def test_what_a_driver_of_rocketmq_cannot_say(tmp_path: Path, driver: Any, why: 
 def test_systems_that_cannot_be_attached_need_a_lab(tmp_path: Path, driver: Any, system: str) -> None:
     wishes = BenchOptions(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 
-    with pytest.raises(BadInput, match=rf"kafka\.yaml: driverClass: {system} is benched in a lab only; add --lab"):
+    with pytest.raises(BadInput, match=rf"kafka\.yaml: driverClass: {system} is supported in a lab only; add --lab"):
         _benches(tmp_path, wishes, driver=driver)
+
+
+def test_a_sweep_is_no_benchmark() -> None:
+    with pytest.raises(BadInput, match=r"sweeps/pubsub: is a sweep; run it with `chaoskit sweep sweeps/pubsub`"):
+        read_benches([Path("sweeps/pubsub")], _ALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaoskit.cli.benched import recording
+from chaoskit.cli.output.benched import recording
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.model.payload import SIZE_MIN
 
@@ -20,5 +20,5 @@ def test_recording_takes_time_in_each_way(size: int) -> None:
 def test_the_cost_is_told_in_words() -> None:
     told = recording(RecordingCost(1000, 0.91, 5.2, 0.84))
 
-    assert told.startswith("Recording a message of 1,000 bytes takes 0.9 us of a core when it is sent (5.2 us where")
+    assert told.startswith("Recording a message of 1,000 bytes takes 0.9 us of CPU time when it is sent (5.2 us if")
     assert "and 0.8 us when it is received" in told

@@ -43,11 +43,11 @@ def test_a_fault_that_changed_nothing_is_told(judged: Path, calm: Path) -> None:
     idle = {"kind": "disk-slow", "targets": ["n2"], "consequence": {}}
     told = figures([replace(runs[0], verdict={**runs[0].verdict, "faults": [idle]}), runs[1]])["what happened"]
 
-    assert {row.name: row.values for row in told}["less than meant"] == (
+    assert {row.name: row.values for row in told}["less than intended"] == (
         "disk-slow of n2 had no consequence",
         "",
     )
-    assert "less than meant" not in {row.name for row in figures(runs)["what happened"]}
+    assert "less than intended" not in {row.name for row in figures(runs)["what happened"]}
 
 
 def test_what_differs_between_scenarios(judged: Path, calm: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_run_whose_faults_were_deleted_is_not_judged_as_one_without_faults(tmp
     (folder / "faults.parquet").unlink()
     (folder / FILE).unlink()
 
-    with pytest.raises(BadInput, match=r"faults\.parquet is missing: without it nobody knows what was done"):
+    with pytest.raises(BadInput, match=r"faults\.parquet is missing: without it the faults are unknown"):
         check_run(folder)
 
 

@@ -44,7 +44,7 @@ def test_it_tells_the_worst_partition_and_the_latency_of_each_phase(judged: Path
     partitions = told["availability"]["partitions"]
     assert [f"<b>{each['partition']}</b>" in page for each in partitions] == [True] * len(partitions)
     assert milliseconds(told["availability"]["longest_unavailable_ms"]) in page
-    for words in ("send, outside faults", "send, under faults", "those without an acknowledgement, until given up"):
+    for words in ("send, outside faults", "send, under faults", "including sends never acknowledged, until given up"):
         assert words in page
     for phase in ("quiet", "under_faults", "after_faults"):
         assert milliseconds(told["latency"][phase]["send"]["p99_ms"]) in page

@@ -146,7 +146,7 @@ def _raise(*_: Any, **__: Any) -> Any:
         (fault_rows, "consequences", "the measurement of consequences"),
         (fault_rows, "at_stake", "the measurement of what was at stake"),
         (fault_rows, "open_under", "the measurement of what was at stake"),
-        (fault_rows, "readers_of", "the look at consumers"),
+        (fault_rows, "readers_of", "the check of consumers"),
         (judging, "recorded_exposure", "the measurement of exposure"),
     ],
 )
@@ -169,7 +169,7 @@ def test_rules_that_raise_neither_allow_nor_accuse(tmp_path: Path, monkeypatch: 
 
     assert (verdict.verdict, verdict.anomalies["lost"].count) == ("unknown", LOST)
     assert any("a rule raised RuntimeError" in reason for reason in verdict.reasons)
-    assert any("nothing proves or excludes what became of 16 of them" in reason for reason in verdict.reasons)
+    assert any("16 of them cannot be explained or excluded" in reason for reason in verdict.reasons)
 
 
 def test_the_command_ends_with_the_verdict(tmp_path: Path) -> None:

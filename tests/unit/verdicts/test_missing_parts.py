@@ -41,9 +41,9 @@ def test_a_whole_record_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("faults.jsonl", "faults.jsonl is missing: without it nobody knows what was done"),
+        ("faults.jsonl", "faults.jsonl is missing: without it the faults are unknown"),
         ("producer-0-0.wal", "producer-0-0.wal is missing, though producer-0.names has the names"),
-        ("producer-0.names", "producer-0.names is missing: the topics in its logs cannot be told"),
+        ("producer-0.names", "producer-0.names is missing: the topics in its logs are unknown"),
     ],
 )
 def test_what_no_crash_leaves_is_an_error_that_names_the_file(name: str, told: str, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_faults_that_nobody_can_read_back_are_a_doubt(tmp_path: Path) -> None:
     verdict = check_run(folder)
 
     assert verdict.verdict == "unknown"
-    assert verdict.reasons == ("the last line of faults.jsonl is torn: nobody knows what was done last",)
+    assert verdict.reasons == ("the last line of faults.jsonl is torn: the last fault is unknown",)
     assert verdict.headline.startswith("UNKNOWN: the last line of faults.jsonl is torn")
 
 
@@ -80,7 +80,7 @@ def test_placements_that_are_missing_are_a_doubt_if_a_fault_may_have_moved_them(
     verdict = check_run(folder)
 
     assert verdict.verdict == expected
-    assert all("is missing: nobody knows who led and stored what" in reason for reason in verdict.reasons)
+    assert all("is missing: leaders and replicas under the faults are unknown" in reason for reason in verdict.reasons)
 
 
 def test_messages_that_are_missing_are_an_error(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_run_that_ended_before_its_load_is_unknown(tmp_path: Path) -> None:
     verdict = check_run(folder)
 
     assert verdict.verdict == "unknown"
-    assert "faults.jsonl is missing: nobody knows what was done" in verdict.reasons
+    assert "faults.jsonl is missing: the faults are unknown" in verdict.reasons
     assert "the run ended before the cluster's recovery was observed" in verdict.reasons
 
 

@@ -172,7 +172,7 @@ def test_the_first_subscribers_leave_and_take_nothing_more(tmp_path: Path, index
 def test_who_leaves_was_there_from_the_beginning(given: Any) -> None:
     with pytest.raises(ValidationError, match=r"leavers: 2: there are only .* late; reduce it"):
         FeedOptions(**given)
-    with pytest.raises(ValidationError, match=r"leavers: 2: nobody would stay; add consumers"):
+    with pytest.raises(ValidationError, match=r"leavers: 2: no consumer would stay; add consumers"):
         FeedOptions(consumers=2, leavers=2)
 
 

@@ -292,7 +292,7 @@ def test_every_nth_message_goes_nowhere() -> None:
     [
         ({"dead_consumers": 1}, "dead_consumers requires dead_letters"),
         ({"settle": "multiple", "leave_every": 2}, "settle: multiple acknowledges"),
-        ({"return_every": 5}, "return_every returns a message for ever; set delivery_limit"),
+        ({"return_every": 5}, "return_every returns messages forever; set delivery_limit"),
         ({"delay": "1s", "exchange": "topic"}, "delay requires exchange: default"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base.store import SCENARIO, find_run, run_name
-from chaoskit.cli.saying import complain
+from chaoskit.cli.output.saying import complain
 
 
 def chosen(given: Path) -> Path:

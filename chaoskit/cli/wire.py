@@ -1,4 +1,4 @@
-"""`chaoskit explore --wire`: tries one fault on the wire at a time."""
+"""`chaoskit wire`: tries one fault on the wire at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.saying import say
-from chaoskit.cli.summary import worst_exit_code
+from chaoskit.cli.arguments.options import store_option
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.progress import SeriesProgress
+from chaoskit.cli.output.saying import say
+from chaoskit.cli.output.summary import worst_exit_code
 from chaoskit.contract.event import Event
 from chaoskit.contract.faults.exploring import Wishes
 from chaoskit.judge.verdict.verdict import INVALID, VALID
@@ -39,18 +40,32 @@ class WireProgress(SeriesProgress):
                 super().on(event)
 
 
-def explored(scenario: Path, wishes: Wishes, store: Path, *, as_json: bool) -> int:
-    """Try the faults, print what they did, and return the exit code.
+@click.command("wire")
+@click.argument("scenario")
+@click.option(
+    "--message", "names", multiple=True, metavar="PATTERN", default=("*",), show_default=True,
+    help="Only messages whose names match; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--then", multiple=True, metavar="ACTION",
+    help="What to do with a message, as in a scenario; repeatable.  [default: drop, drop-and-close, duplicate, "
+    "delay 3s]",
+)  # fmt: skip
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON and nothing else.")
+def command(scenario: str, *, names: tuple[str, ...], then: tuple[str, ...], store: Path, as_json: bool) -> int:
+    """Run SCENARIO again and again, each time with one message of its system's protocol lost, duplicated or delayed.
 
-    Raises:
-        BadInput: the name stands for several scenarios, or the runs are not possible.
+    The first run has no fault and shows which kinds of messages there are. The system's protocol must be known to
+    chaoskit (docs/nemeses/wire.md). The exit code is 1 if a run violated the guarantees, and 2 if one could not be
+    judged. A run in which the message did not occur again does not change the exit code.
     """
-    plans = plan_all(find_all([str(scenario)]), None)
+    plans = plan_all(find_all([scenario]), None)
     if len(plans) != 1:
-        names = ", ".join(plan.scenario.name for plan in plans)
-        raise BadInput(f"{scenario}: stands for {len(plans)} scenarios ({names}); append :VARIANT")
-    with WireProgress("explore") as progress:
-        points = messages.explore(plans[0], store, progress, wishes)
+        variants = ", ".join(plan.scenario.name for plan in plans)
+        raise BadInput(f"{scenario}: has {len(plans)} variants ({variants}); append :VARIANT")
+    with WireProgress("wire") as progress:
+        points = messages.explore(plans[0], store, progress, Wishes(names, then))
     if as_json:
         click.echo(json.dumps([asdict(point) for point in points], indent=2))
     else:
@@ -70,7 +85,7 @@ def _did(point: WirePoint) -> str:
     counts = [f"{count:,} {name}" for name, count in point.counts.items()]
     opened = [f"{point.open:,} sends without an outcome"] if point.open else []
     why = f" ({point.why})" if point.verdict != VALID and point.why else ""
-    return f"{', '.join([*counts, *opened]) or 'no message was harmed'}: {point.verdict}{why}"
+    return f"{', '.join([*counts, *opened]) or 'no anomaly'}: {point.verdict}{why}"
 
 
 def _show(points: Sequence[WirePoint]) -> None:

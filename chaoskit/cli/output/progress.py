@@ -10,7 +10,7 @@ from rich.status import Status
 from rich.text import Text
 
 from chaoskit.base.plain import one_line
-from chaoskit.cli.console import progress_console
+from chaoskit.cli.output.console import progress_console
 from chaoskit.contract.event import Event, LoadTick, PhaseBegun
 from chaoskit.model.progress import Progress
 from chaoskit.report.telling import told

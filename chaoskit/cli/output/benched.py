@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cli.console import print_table
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.console import print_table
+from chaoskit.cli.output.saying import say
 from chaoskit.interop.omb.benched import Benched, ReadBacklog
 from chaoskit.interop.omb.climb import ClimbStep
 from chaoskit.interop.omb.ladder import Bracket
@@ -22,7 +22,7 @@ _POINTS = ("50pct", "99pct", "999pct", "Max")
 def show(results: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
     """Print the table of results, what recording costs, what the machine did, and which of the results are none."""
     print_table(_COLUMNS, map(_row, results), left=2)
-    say("", "Latencies are from the call of send to its acknowledgement; the warm-up does not count.")
+    say("", "Latencies are measured from the call of send to its acknowledgement, without the warm-up.")
     for cost in costs:
         say(f"{recording(cost)}.")
     for result in results:
@@ -53,9 +53,9 @@ def _row(result: Benched) -> list[str]:
 def recording(cost: RecordingCost) -> str:
     """Return what recording costs in words."""
     return (
-        f"Recording a message of {cost.size:,} bytes takes {cost.burst_us:.1f} us of a core when it is sent "
-        f"({cost.single_us:.1f} us where the client takes one at a time), and {cost.received_us:.1f} us when it is "
-        "received: measured on this machine just before, without a system"
+        f"Recording a message of {cost.size:,} bytes takes {cost.burst_us:.1f} us of CPU time when it is sent "
+        f"({cost.single_us:.1f} us if the client sends one at a time) and {cost.received_us:.1f} us when it is "
+        "received (measured on this machine before the benchmark, without a system)"
     )
 
 
@@ -90,18 +90,18 @@ def show_step(step: ClimbStep) -> None:
     """Print a rate that was tried."""
     document = step.found.document
     p50 = document["aggregatedPublishLatency50pct"]
-    borne = f"NOT borne: {step.why_not}" if step.why_not else "borne"
+    borne = f"NOT sustained: {step.why_not}" if step.why_not else "sustained"
     line = f"{step.found.acked_per_s:,.0f}/s acknowledged, p50 {p50:,.2f} ms, "
-    line += f"p99 from when due {step.found.due_p99_ms:,.2f} ms"
+    line += f"p99 from the due time {step.found.due_p99_ms:,.2f} ms"
     say(f"{step.rate:>9,}/s: {line}: {borne}")
 
 
 def show_bracket(bench: Bench, bracket: Bracket) -> None:
     """Print the highest rate that was borne."""
     limit = f" with p99 below {bench.wishes.p99_ns / 1e6:,.0f} ms" if bench.wishes.p99_ns else ""
-    highest = f"{bracket.borne:,}/s, twice" if bracket.borne else "none"
-    above = f"; {bracket.failed:,}/s was not, twice" if bracket.failed else ""
-    say(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
+    highest = f"{bracket.borne:,}/s (twice)" if bracket.borne else "none"
+    above = f"; {bracket.failed:,}/s was not sustained (twice)" if bracket.failed else ""
+    say(f"{bench.stem} with {bench.driver.stem}: highest sustained rate{limit}: {highest}{above}")
 
 
 def rung(step: ClimbStep) -> Rung:

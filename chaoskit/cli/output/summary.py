@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.console import Grid, wide_console
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.console import Grid, wide_console
+from chaoskit.cli.output.saying import say
 from chaoskit.judge.verdict.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.report.brief import brief
 from chaoskit.report.comparison_table import COLUMNS, comparison_rows

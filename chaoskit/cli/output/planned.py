@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from chaoskit.base.downloads import told_only
 from chaoskit.base.quantities import format_duration
-from chaoskit.cli.saying import say
+from chaoskit.cli.output.saying import say
 from chaoskit.report.words import scalar
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import Plan
@@ -29,10 +29,10 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
         with told_only() as downloads:
             check_machine(plan)
         lines = list(told(plan, drawn=drawn and plan.scenario.seed is None))
-        lines += [f"  would download: {download}; what needs it was not checked" for download in downloads]
+        lines += [f"  would download: {download}; parts that need it were not checked" for download in downloads]
         say(*lines)
     asked = any(plan.scenario.cluster.attach for plan in plans)
-    say(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")
+    say(f"nothing was started{', and no broker was contacted' if asked else ''} (--dry-run)")
 
 
 def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
@@ -40,7 +40,7 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     scenario = plan.scenario
     cluster, load = scenario.cluster, scenario.workload
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
-    yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
+    yield f"{scenario.name}  seed {'drawn at random when it runs; for example ' if drawn else ''}{plan.seed}"
     yield f"  cluster: {cluster.system}{_where(plan)}{_listed(given)}"
     for key, options in (("disk", cluster.disk), ("zones", cluster.zones)):
         if options:
@@ -55,13 +55,13 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     if (more := len(plan.faults) - _FAULTS_SHOWN) > 0:
         yield f"  and {more} more faults"
     expected = ", ".join(f"{name}: {value}" for name, value in scenario.expect.items())
-    yield f"  expected: {expected or 'what the guarantees of these settings say'}"
+    yield f"  expected: {expected or 'derived from the guarantees of these settings'}"
 
 
 def _where(plan: Plan) -> str:
     cluster, names = plan.scenario.cluster, plan.host_names
     if cluster.attach:
-        return f" that runs already, {scalar(cluster.hosts)} nodes"
+        return f", existing cluster of {scalar(cluster.hosts)} hosts"
     own, seats = ", ".join(names[: cluster.hosts]), ", ".join(names[cluster.hosts :])
     return f"{' on ' * bool(own)}{own}{' with clients on ' * bool(seats)}{seats}"
 
@@ -69,8 +69,8 @@ def _where(plan: Plan) -> str:
 def _fault(fault: PlannedFault, plan: Plan, *, drawn: bool) -> str:
     lasts = f" for {format_duration(fault.for_ns)}" if fault.for_ns is not None else ""
     given = [f"{key}: {_written(value)}" for key, value in fault.parameters.items()]
-    pick = "" if drawn else f", by pick {fault.pick:.3f}"
-    roles = f" (looked up when it begins{pick})" if set(fault.on) & set(plan.roles) else ""
+    pick = "" if drawn else f", pick {fault.pick:.3f}"
+    roles = f" (resolved when it begins{pick})" if set(fault.on) & set(plan.roles) else ""
     begins = f"at {format_duration(fault.at_ns)}" if fault.trigger is None else str(fault.trigger)
     return f"{fault.kind} on {', '.join(fault.on)}{roles} {begins}{lasts}{_listed(given)}"
 

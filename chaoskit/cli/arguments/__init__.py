@@ -1,0 +1,1 @@
+"""What verbs are given: options that several share, and which run is meant."""

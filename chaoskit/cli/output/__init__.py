@@ -1,0 +1,1 @@
+"""What verbs print: lines, tables, progress, summaries."""
