@@ -98,10 +98,7 @@ class Digested:
         Args:
             audits: the final read of each partition.
         """
-        ordered = not self.counted("disordered")
-        samples = DigestSamples(
-            self._digests, self._sets, self._routes, self._places, self._acked, ordered, self._origin_ns
-        )
+        samples = DigestSamples(self._digests, self._sets, self._routes, self._places, self._acked, self._origin_ns)
         judged = samples.judged(audits)
         rows = [
             {"anomaly": name, "topic": sample.place[0], "partition": sample.place[1]}
@@ -132,8 +129,7 @@ class Digested:
         from which position on they were."""
         kept = self._sets.kept
         here = self._acked[self._routes.of(self._routes.values(self._acked[:, blocks.LOW])) == route]
-        ends = kept.count_below(here[:, blocks.HIGH] + 1) - kept.count_below(here[:, blocks.LOW])
-        here = here[ends > 0]
+        here = here[kept.within(here[:, blocks.LOW], here[:, blocks.HIGH]) > 0]
         return here[:, blocks.DONE_LAST] - self._origin_ns, here[:, blocks.LOWEST]
 
     def highest(self, values: Ints) -> dict[int, int]:

@@ -9,7 +9,6 @@ stand at other positions than those of their acknowledgements.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,19 +16,6 @@ from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.judge.digested.samples import UNKNOWN, Range
-
-
-@dataclass(frozen=True)
-class FinalRead:
-    """The final read of one partition.
-
-    Attributes:
-        low: the first position that the log has.
-        dense: whether it found a message at every position from `low` on.
-    """
-
-    low: int
-    dense: bool
 
 
 class Positions:
@@ -50,11 +36,20 @@ class Positions:
         low, end = block_rows[:, blocks.LOW], block_rows[:, blocks.HIGH] + 1
         self._cut = np.minimum(np.maximum(low, self._first_left(kept)), end)
 
-    def of_missing(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[Intervals, Range]]:
-        """Yield what is missing on a route in parts, each with its positions."""
+    def of_missing(self, missing: Intervals, route: int, low: int, *, dense: bool) -> Iterator[tuple[Intervals, Range]]:
+        """Yield what is missing on a route in parts, each with its positions.
+
+        Args:
+            missing: messages of all routes.
+            route: the route.
+            low: the first position that its log has.
+            dense: whether the final read found a message at every position from `low` on.
+        """
+        if not missing.size:
+            return
         own = self._of_route(route)
         lows, highs = self._blocks[own, blocks.LOW], self._blocks[own, blocks.HIGH]
-        gapless = read.dense and not self._moved(own, read.low)
+        gapless = dense and not self._moved(own, low)
         for row in own[missing.within(lows, highs) > 0].tolist():
             block, cut = self._blocks[row], int(self._cut[row])
             for part, before in (
@@ -62,7 +57,7 @@ class Positions:
                 (missing.part(cut, int(block[blocks.HIGH]) + 1), False),
             ):
                 if part.size:
-                    yield part, self._range(block, read.low, before=before, gapless=gapless)
+                    yield part, self._range(block, low, before=before, gapless=gapless)
 
     def _of_route(self, route: int) -> Ints:
         if not len(self._blocks):

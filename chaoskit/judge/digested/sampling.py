@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from chaoskit.history.digesting.digest import Digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
-from chaoskit.judge.digested.positions import FinalRead, Positions
+from chaoskit.judge.digested.positions import Positions
 from chaoskit.judge.digested.samples import UNKNOWN, Fact, Sample, anomalies_of
 from chaoskit.judge.digested.sets import DigestSets
 from chaoskit.model.audit import Audit, Bounds
@@ -42,7 +42,6 @@ class DigestSamples:
         routes: the routes of the load.
         places: topic and partition of each route.
         block_rows: the blocks of acknowledged messages, disjoint; see `chaoskit.history.digesting.blocks`.
-        ordered: whether positions were acknowledged in the order of each producer's messages.
         origin_ns: start of the run, CLOCK_MONOTONIC.
     """
 
@@ -51,7 +50,6 @@ class DigestSamples:
     routes: Routes
     places: Sequence[Place]
     block_rows: Ints
-    ordered: bool
     origin_ns: int
 
     def judged(self, audits: Mapping[Place, Audit | None]) -> list[tuple[Sample, str]]:
@@ -65,10 +63,8 @@ class DigestSamples:
         bounds = {place: audit for place, audit in audits.items() if isinstance(audit, Bounds)}
         complete = bool(audits) and all(place in bounds and bounds[place].complete for place in audits)
         bounds = {place: replace(own, complete=complete) for place, own in bounds.items()}
-        by_audit, noted = (
-            [*self._missing(bounds, complete=complete), *self._strange(), *self._misrouted()],
-            [*self._noted()],
-        )
+        by_audit = [*self._missing(bounds, complete=complete), *self._strange(), *self._misrouted()]
+        noted = list(self._noted())
         # What the final read itself noted is not to be judged by what it did not find.
         names = [*anomalies_of(by_audit, bounds), *anomalies_of(noted, {})]
         return [(sample, name) for sample, own in zip([*by_audit, *noted], names, strict=True) for name in own]
@@ -76,26 +72,26 @@ class DigestSamples:
     def _missing(self, bounds: Mapping[Place, Bounds], *, complete: bool) -> Iterator[Sample]:
         """Yield what was acknowledged and the final read does not have; if it was not complete, nobody."""
         acked, kept, read = self.sets.acked, self.sets.kept, self.sets.read
-        positions = Positions(self.routes, self.block_rows, acked=acked, kept=kept, ordered=self.ordered)
+        ordered = not any(digest.counted.get("disordered", 0) for digest in self.digests)
+        positions = Positions(self.routes, self.block_rows, acked=acked, kept=kept, ordered=ordered)
         gone = acked.minus(kept)
         seen, unseen = gone.common(read) if complete else Intervals(), gone.minus(read)
         for route, place in enumerate(self.places):
-            final = self._final_read(place, bounds.get(place))
+            own = bounds.get(place)
+            low, dense = own.low if own else 0, own is not None and self._dense(place, own.low)
             for missing, received in ((unseen, False), (seen, True)):
-                for messages, where in positions.of_missing(missing, route, final):
+                for messages, where in positions.of_missing(missing, route, low, dense=dense):
                     facts = (Fact(_OK, where), Fact(positions=_FIRST if where == UNKNOWN else where))
                     value = int(self.routes.values(messages.starts[:1])[0])
                     yield Sample(place, facts if received else facts[:1], messages, value)
 
-    def _final_read(self, place: Place, bounds: Bounds | None) -> FinalRead:
-        """Return what is known of the final read of a partition."""
-        for digest in self.digests if bounds else ():
-            for name, partition, _, _, low, high, count in (
-                digest.reads.tolist() if digest.client.startswith(AUDITOR) else ()
-            ):
-                if bounds and (str(digest.names[name - 1]), partition) == place:
-                    return FinalRead(bounds.low, low == bounds.low and high - low + 1 == count)
-        return FinalRead(bounds.low if bounds else 0, dense=False)
+    def _dense(self, place: Place, first: int) -> bool:
+        """Return whether the final read found a message of a partition at every position from the first one on."""
+        for digest in self.digests:
+            for name, partition, _, _, low, high, count in digest.reads.tolist():
+                if digest.client.startswith(AUDITOR) and (str(digest.names[name - 1]), partition) == place:
+                    return bool(low == first and high - low + 1 == count)
+        return False
 
     def _strange(self) -> Iterator[Sample]:
         """Yield what was received, and not acknowledged: it was not sent, or its send had failed."""
