@@ -1,9 +1,10 @@
 """Judges a run whose logs were digested (`record: latency`): from sets of sequences and counts by second.
 
-What is lost, unseen, expired, duplicate, reordered or corrupt is what it is in a history. Each message is dated by its
-block, that is to a fraction of a second; a fault explains it only if it fits all of that time. Phases, waits and
-recoveries are told to a second, or to 100 ms. What needs whole messages, such as the order in real time, is not judged;
-what would have to be judged by it is a doubt.
+The checkers of histories decide what is lost, unseen, expired, a duplicate, reordered or corrupt, on one message for all
+that are alike (`chaoskit.judge.digested.samples`). Each message is dated by its block, that is to a fraction of a
+second; a fault explains it only if it fits all of that time. Phases, waits and recoveries are told to a second, or to
+100 ms. What needs whole messages, such as the order in real time, is not judged; what would have to be judged by it is
+a doubt.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class Digested:
 
         Args:
             judged: rows of which the first are those of `digest_findings`.
-            told: what was found.
+            digest_findings: what was found.
         """
         names, left = judged["anomaly"].to_pylist(), dict.fromkeys(judged["anomaly"].unique().to_pylist(), ODD_MAX)
         rows, values = [], []
