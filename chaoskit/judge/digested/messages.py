@@ -1,7 +1,7 @@
 """Judges a run whose logs were digested (`record: latency`): from sets of sequences and counts by second.
 
-The checkers of histories decide what is lost, unseen, expired, a duplicate, reordered or corrupt, on one message for all
-that are alike (`chaoskit.judge.digested.samples`). Each message is dated by its block, that is to a fraction of a
+The checkers of histories decide what is lost, unseen, expired, a duplicate, reordered or corrupt, on one message for
+all that are alike (`chaoskit.judge.digested.samples`). Each message is dated by its block, that is to a fraction of a
 second; a fault explains it only if it fits all of that time. Phases, waits and recoveries are told to a second, or to
 100 ms. What needs whole messages, such as the order in real time, is not judged; what would have to be judged by it is
 a doubt.

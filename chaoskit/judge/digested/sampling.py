@@ -81,6 +81,7 @@ class DigestSamples:
             low, dense = own.low if own else 0, own is not None and self._dense(place, own.low)
             for missing, received in ((unseen, False), (seen, True)):
                 for messages, where in positions.of_missing(missing, route, low, dense=dense):
+                    # Whoever received it knew a position; the lowest one proves nothing of a log that begins later.
                     facts = (Fact(_OK, where), Fact(positions=_FIRST if where == UNKNOWN else where))
                     value = int(self.routes.values(messages.starts[:1])[0])
                     yield Sample(place, facts if received else facts[:1], messages, value)
@@ -120,6 +121,6 @@ class DigestSamples:
             starts = self.routes.places(digest.odd["value"])[:, None]
             for row, start in zip(digest.odd.tolist(), starts, strict=True):
                 kind, name, partition, value, position, at_ns, other = row
-                place, seen = (str(digest.names[name - 1]), partition), (position, at_ns - self.origin_ns)
-                messages = Intervals(start, start + 1)
-                yield Sample(place, _NOTED[kind], messages, value, *seen, other if other >= 0 else None)
+                place, messages = (str(digest.names[name - 1]), partition), Intervals(start, start + 1)
+                known = (number if number >= 0 else None for number in (position, at_ns - self.origin_ns, other))
+                yield Sample(place, _NOTED[kind], messages, value, *known)
