@@ -37,7 +37,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
     ),
     "chaoskit.workloads": (workload.SideTopics, workload.Measuring),
     "chaoskit.nemeses": (nemesis.Preparing, exploring.Exploring, nemesis.Preceding),
-    "chaoskit.checkers": (Settling, Spanning, digesting.Digesting),
+    "chaoskit.checkers": (Settling, Spanning, digesting.Sampling),
 }  # fmt: skip
 """The optional powers of each kind of plug-in."""
 

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from runs import StoryRun, found
 
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import OUTCOMES
+
 RECORDS = ["history", "latency"]
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 100, "duration": "20s"}
 
@@ -45,6 +49,42 @@ def test_what_lies_beyond_the_findings_that_are_listed_is_explained_by_its_own_f
     lost = verdict.anomalies["lost"]
     assert (lost.count, lost.allowed) == (explained + 500, False)
     assert [cause["count"] for cause in lost.causes] == [explained]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize(
+    ("partition", "value", "payload", "anomaly"),
+    [
+        pytest.param(0, 6, 0, "duplicate", id="again"),
+        pytest.param(0, 8, 0, "failed-visible", id="its send failed"),
+        pytest.param(0, 100, 0, "phantom", id="never sent"),
+        pytest.param(0, 7, 0, "misrouted", id="sent to another partition"),
+        pytest.param(0, 6, 1, "corrupt", id="damaged"),
+        pytest.param(0, 6, 2, "phantom", id="of another run"),
+    ],
+)
+def test_what_the_final_read_must_not_have(  # noqa: PLR0917 - parametrized
+    tmp_path: Path, record: str, partition: int, value: int, payload: int, anomaly: str
+) -> None:
+    run = StoryRun(tmp_path, {**LOAD, "partitions": 2}, record)
+    run.led("n1")
+    for sound in range(8):
+        run.send("producer-0", sound, sound, sound // 2)
+    run.send("producer-0", 8, 8, outcome="fail")
+    log = run.wal("auditor")
+    op = log.invoke(log.name("poll"), run.ns(31))
+    for number, read, position, how in [
+        *((each % 2, each, each // 2, 0) for each in range(8)),
+        (partition, value, 4, payload),
+    ]:
+        log.received(op, log.name("log-0"), number, 0, read, position, run.ns(0), run.ns(0), run.ns(32), how, 0)
+    log.complete(op, run.ns(32), OUTCOMES.index("ok"), 0, NO_POSITION)
+    run.audit(30, {("log-0", 0): Bounds(0, 5, True, 5), ("log-0", 1): Bounds(0, 4, True, 4)})
+
+    verdict = run.judged(10, 1)
+
+    assert verdict.verdict == "invalid"
+    assert found(verdict)[anomaly] == (1, False)
 
 
 @pytest.mark.parametrize("record", RECORDS)
