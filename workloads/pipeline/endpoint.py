@@ -11,7 +11,7 @@ from typing import Any
 from chaoskit.contract.clients.application import Record
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.audit import Bounds
-from workloads.pipeline.collector import Attribution, expect_outputs
+from workloads.pipeline.collector import OutputLog, expect_outputs
 from workloads.pipeline.options import Answering, HttpOptions, PipelineOptions
 
 _POLL_S = 0.05
@@ -24,7 +24,7 @@ class _Taking:
         self._sink = sink
         self._job = job
         self._topic = job.recorder.in_system(sink.name)
-        self._attribution = Attribution(job.recorder, job.options)
+        self._log = OutputLog(job.recorder, job.options)
         self._taken: set[str] = set()
         self._asked = 0
         self.start_ns: int = 0
@@ -47,7 +47,7 @@ class _Taking:
         self._taken.add(key)
         lowered = {name: value.encode() for name, value in headers.items()}
         op = recorder.invoke("receive")
-        self._attribution.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
+        self._log.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
         recorder.complete(op)
         self.position += 1
 
