@@ -122,8 +122,7 @@ class Instance:
 
     def _supervise(self) -> None:
         while not self._stopping.wait(_LOOK_S):
-            process = self._process
-            if process is None or process.poll() is None:
+            if self.running():
                 continue
             with self._lock:
                 self._note_end()
