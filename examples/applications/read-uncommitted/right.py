@@ -5,9 +5,12 @@ import threading
 import time
 
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 endpoints, orders, payments, instance = sys.argv[1:5]
 checked = f"{orders}-checked"
+for made in AdminClient({"bootstrap.servers": endpoints}).create_topics([NewTopic(checked, 3, 3)]).values():
+    made.exception()  # the other instance may have made it
 
 
 def copy(source: str, target: str, group: str, isolation: str, work_s: float) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,7 +49,8 @@ class Seat:
         return f"/run/{name}.pid"
 
     def signal(self, name: str, number: str) -> None:
-        os.killpg(self.pids[-1], getattr(signal, f"SIG{number}"))
+        with suppress(ProcessLookupError):
+            os.killpg(self.pids[-1], getattr(signal, f"SIG{number}"))
 
 
 @pytest.fixture
