@@ -9,7 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 endpoints, orders, payments, instance = sys.argv[1:5]
 checked = f"{orders}-checked"
-for made in AdminClient({"bootstrap.servers": endpoints}).create_topics([NewTopic(checked, 3, 3)]).values():
+admin = AdminClient({"bootstrap.servers": endpoints})
+for made in admin.create_topics([NewTopic(checked, 3, 3)]).values():
     made.exception()  # the other instance may have made it
 
 
