@@ -9,6 +9,10 @@ _NOTICED_NS = 1_500_000_000
 """By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
 
 
+_CLEAN = "status 0"
+"""How an instance ends that was asked to, and did so by itself."""
+
+
 def of_unprocessed(view: PipelineView, index: int) -> str:
     """Return why an input whose offset was committed has no output."""
     at_ns, _ = view.committed
@@ -45,10 +49,8 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
         ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
-        return (
-            f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: output and commit "
-            "are not one step"
-        )
+        habit = "it does not commit before it ends" if view.ends.words[end] == _CLEAN else "they are not one step"
+        return f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: {habit}"
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return (
             "the partition went to another instance after the output and before its offset was committed: it does not "
