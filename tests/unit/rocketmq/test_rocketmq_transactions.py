@@ -16,10 +16,10 @@ from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.workloads.traits import Transactions
 from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.relay.process import Jvm
+from clusters.rocketmq.checks import check_transactions
 from clusters.rocketmq.clients.transactions import RocketTransactionalProducer
 from clusters.rocketmq.guarantees.transactions import TRANSACTION_RULES
 from clusters.rocketmq.settings import RocketOptions
-from clusters.rocketmq.system import _check_transactions
 
 KILL = [guaranteed.effect("kill", "n1")]
 NO_FAULT: list[Effect] = []
@@ -109,9 +109,9 @@ def _often(asks_every_ms: int, **producer: str) -> Declared:
 
 
 def test_a_transaction_has_one_message() -> None:
-    _check_transactions(_declared())
+    check_transactions(_declared())
     with pytest.raises(BadInput, match=r"workload\.messages: 50: a transaction has one message; set messages: 1"):
-        _check_transactions(_declared(50))
+        check_transactions(_declared(50))
 
 
 @pytest.mark.parametrize(
