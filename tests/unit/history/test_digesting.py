@@ -136,8 +136,8 @@ def test_counts_and_waits(run: Path) -> None:
     finish(run)
     timing = Timing(Load(0, 2 * SECOND, 2 * SECOND, MS))
 
-    counts = Digested(run, PLACES).counts(timing).to_pylist()
-    waits = Digested(run, PLACES).waits(timing).to_pylist()
+    figures = Digested(run, PLACES).figures
+    counts, waits = figures.counts(timing).to_pylist(), figures.waits(timing).to_pylist()
 
     total = {name: sum(row["count"] for row in counts if row["series"] == name) for name in ("took", "due", "received")}
     assert total == {"took": 2000, "due": 2000, "received": 2000}
