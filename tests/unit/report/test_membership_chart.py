@@ -7,8 +7,8 @@ import pyarrow as pa
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.faults.readers import Break, Owner, Readers
 from chaoskit.model.tables import PLACEMENTS
-from chaoskit.report import charts
-from chaoskit.report.membership import lanes, reader_spans, spans
+from chaoskit.report.figures import charts
+from chaoskit.report.figures.membership import lanes, reader_spans, spans
 
 _S = 1_000_000_000
 _DOMAIN = [2.0, 20.0]

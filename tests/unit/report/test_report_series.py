@@ -19,7 +19,7 @@ from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.timing.counting import OperationColumns
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
-from chaoskit.report.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
+from chaoskit.report.figures.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
 
 S = 1_000_000_000
 
