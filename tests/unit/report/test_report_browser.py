@@ -111,7 +111,9 @@ def test_it_says_nothing_on_the_console_and_asks_nothing_of_the_network(
 
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+    asked = [
+        message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"
+    ]
     assert pages[name] in asked
     assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
 

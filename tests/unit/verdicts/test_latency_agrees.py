@@ -12,7 +12,7 @@ from pathlib import Path
 from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from profiles import examples
-from runs import StoryRun, found, needed
+from runs import StoryRun, counts_of, needed
 
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.audit import Bounds
@@ -52,7 +52,7 @@ class Tale:
         run.op("consumer-0", "assign", 0)
         for at, messages in self.reads:
             run.poll("consumer-0", at, messages)
-        run.poll("auditor", 131, [each for number in self.logs for each in self.kept(number)])
+        run.poll("auditor", 131, [value for number in self.logs for value in self.kept(number)])
         ends = {number: self.low + len(log) if log else self.low for number, log in self.logs.items()}
         run.audit(130, {("log-0", number): Bounds(self.low, end, self.complete, end) for number, end in ends.items()})
         return run.judged(60, 10, 2)
@@ -82,7 +82,7 @@ def tales(draw: st.DrawFn) -> Tale:
         after += 1
     if len(tale.reads) > 1:
         read = {v for v, _ in tale.reads[0][1]}
-        tale.reads[1] = (tale.reads[1][0], [each for each in tale.reads[1][1] if each[0] not in read])
+        tale.reads[1] = (tale.reads[1][0], [receipt for receipt in tale.reads[1][1] if receipt[0] not in read])
     tale.logs = {number: spoiled(draw, log) for number, log in stored.items()}
     tale.complete = draw(st.integers(0, 5)) > 0
     if draw(st.integers(0, 5)) == 0:
@@ -121,7 +121,7 @@ def spoiled(draw: st.DrawFn, log: list[int]) -> list[int]:
 def named(name: str, verdict: Verdict) -> str:
     """Return the name of an anomaly; of duplicates that the final read did not see both, `elsewhere`."""
     seen = [
-        (each["operation"], each["other_operation"]) for each in verdict.anomalies[name].examples if name == "duplicate"
+        (case["operation"], case["other_operation"]) for case in verdict.anomalies[name].examples if name == "duplicate"
     ]
     both = [pair for pair in seen if all(text.startswith("poll by auditor") for text in pair)]
     return "elsewhere" if seen and not both else name
@@ -161,8 +161,9 @@ AMONG_OTHERS = replace(UNENDED, sends=[(0, 1.02, 0, "ok"), (2, 1.04, 2, "ok"), (
 def test_both_records_have_the_same_verdict(tale: Tale) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY if Path(MEMORY).is_dir() else None) as folder:
         history, latency = (tale.judged(Path(folder), record) for record in ("history", "latency"))
-    wrong = {named(each, history) for each, (_, allowed) in found(history).items() if not allowed}
-    note(f"history: {history.verdict} {found(history)}; latency: {latency.verdict} {found(latency)} {latency.reasons}")
+    wrong = {named(name, history) for name, (_, allowed) in counts_of(history).items() if not allowed}
+    note(f"history: {history.verdict} {counts_of(history)}")
+    note(f"latency: {latency.verdict} {counts_of(latency)} {latency.reasons}")
     event(f"history {history.verdict}, latency {latency.verdict}")
 
     assert latency.verdict in (history.verdict, "unknown") or (wrong and wrong <= ONLY_IN_HISTORIES)
