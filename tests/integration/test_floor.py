@@ -7,9 +7,9 @@ from clusters.hosts.lab import LocalLab
 
 
 def test_hosts_answer_by_icmp_tcp_and_udp(lab: LocalLab) -> None:
-    here, there = lab.hosts
+    here, peer = lab.hosts
 
-    figures = list(measured(here, there, payload=64))
+    figures = list(measured(here, peer, payload=64))
 
     assert [floor.kind for floor in figures] == ["ICMP", "TCP", "UDP"]
     assert all(0 < floor.p50_us < 1e6 for floor in figures)

@@ -63,10 +63,10 @@ def options_of_pytest() -> int:
     return len(re.findall(r'addoption\(\s*"--chaos-', Path(pytest_plugin.__file__).read_text(encoding="utf-8")))
 
 
-def nightly(what: str) -> int:
+def nightly(subject: str) -> int:
     """Return how many examples of a property of damage `make nightly` tries."""
     text = (ROOT / "tests" / "unit" / "mutants" / "test_mutants.py").read_text(encoding="utf-8")
-    counts = re.findall(rf"nightly=(\d+)\)\n@given.*\ndef test_a_{what}_with_mistakes", text)
+    counts = re.findall(rf"nightly=(\d+)\)\n@given.*\ndef test_a_{subject}_with_mistakes", text)
     return int(counts[0])
 
 

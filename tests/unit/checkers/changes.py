@@ -103,7 +103,7 @@ def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Un
     names = dict(zip(topics, draw(st.permutations([f"{'zmab'[i % 4]}.{i}" for i in range(len(topics))])), strict=True))
     numbers = dict(zip(old, draw(st.permutations([3 * i + 1 for i in range(len(old))])), strict=True))
     new = {place: (names[place[0]], numbers[place]) for place in old}
-    back = {there: here for here, there in new.items()}
+    back = {new_place: here for here, new_place in new.items()}
 
     def written_back(match: re.Match[str]) -> str:
         place = match[1], int(match[2])
@@ -122,8 +122,8 @@ def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Un
     parts = []
     for setting, messages, observations in case.parts:
         topic, number = new[setting.topic, setting.partition]
-        there = replace(setting, topic=topic, partition=number)
-        parts.append(Sheet(there, moved(messages, topic, number), moved(observations, topic, number)))
+        new_setting = replace(setting, topic=topic, partition=number)
+        parts.append(Sheet(new_setting, moved(messages, topic, number), moved(observations, topic, number)))
     return Case(tuple(parts), case.operations), undo
 
 
@@ -205,11 +205,11 @@ def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
     tables = [table for sheet in case.parts for table in (sheet.messages, sheet.observations)]
     known = sorted({producer for table in tables for producer in producers(table)})
     numbers: list[int] = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
-    there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
+    forth, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
 
     def renamed(table: pa.Table) -> pa.Table:
         value, chosen = table["value"].fill_null(-1).to_numpy().copy(), of_messages(table)
-        new = np.array([there.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
+        new = np.array([forth.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
         value[chosen] = new[value[chosen] >> PRODUCER_SHIFT] << PRODUCER_SHIFT | value[chosen] & SEQUENCE
         return replaced(table, value=pa.array(value, mask=value == -1))
 

@@ -295,9 +295,9 @@ class Feed:
                 continue
             clients = {send["client"] for send in self.sends}
             spans = [[e["start_ns"] for e in self.sends if e["client"] == client] for client in clients]
-            there = any(min(span) <= at_ns and max(span) >= due_ns for span in spans)
+            present = any(min(span) <= at_ns and max(span) >= due_ns for span in spans)
             noticed = any(sent_ns <= alarm["end_ns"] <= due_ns for alarm in alarms)
-            if there and not noticed and self._asked(limit["client"], at_ns, due_ns):
+            if present and not noticed and self._asked(limit["client"], at_ns, due_ns):
                 yield "unnoticed", row["value"], row["op"]
 
     def _in_time(self, times: list[tuple[int | None, Row]], alarms: list[Row], within_ns: int) -> Iterator[Found]:

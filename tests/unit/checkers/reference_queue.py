@@ -138,10 +138,10 @@ class Queues:
             for value in self.values
             if len(self.of(value, self.receives)) == 1 and value not in nacked and self.sent_ns(value) is not None
         ]
-        there = [number + 1 - sum(at <= start for at in gone) for number, start in enumerate(starts)]
+        lengths = [number + 1 - sum(at <= start for at in gone) for number, start in enumerate(starts)]
         first = sum(start < (self.sent_ns(value) or -1) for start in starts)
         last = max(sum(start <= self.turn_ns(value) for start in starts), first + 1)
-        return max(there[min(first, len(there) - 1) : last], default=0) if there else 0
+        return max(lengths[min(first, len(lengths) - 1) : last], default=0) if lengths else 0
 
     def dropped_at_least(self, length: int) -> int:
         begin_ns = min((row["start_ns"] for row in self.audits), default=-1)

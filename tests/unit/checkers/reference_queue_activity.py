@@ -117,13 +117,13 @@ def stuck(q: Queues) -> Iterator[Row]:
         }
         silent = spans
         spans = {session: asked(q, session[0], *span) for session, span in silent.items()}
-        there = {session: span for session, span in spans.items() if span[1] > span[0]}
-        room = {session: has_room(q, session, silent[session][0]) for session in there}
+        attentive = {session: span for session, span in spans.items() if span[1] > span[0]}
+        room = {session: has_room(q, session, silent[session][0]) for session in attentive}
         if q.settings.get("single-active", 0) > 0 and not all(room.values()):
             continue
-        able = [session for session, span in there.items() if room[session] and span[1] - span[0] > bound_ns]
-        for session in sorted(able, key=lambda session: there[session][0] - there[session][1])[:1]:
-            from_ns, until_ns = there[session]
+        able = [session for session, span in attentive.items() if room[session] and span[1] - span[0] > bound_ns]
+        for session in sorted(able, key=lambda session: attentive[session][0] - attentive[session][1])[:1]:
+            from_ns, until_ns = attentive[session]
             waits = [
                 (stored_ns + delay_ns, value)
                 for value in q.values

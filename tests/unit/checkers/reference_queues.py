@@ -140,15 +140,15 @@ def dropped_ns(q: Queues, value: int, reason: str) -> int:
     ends = [q.session_end(q.session(row["op"]), "done_ns") for row in q.of(value, q.receives)]
     last = max([settled, *ends])
     sent_ns = q.sent_ns(value)
-    there = max(-1 if sent_ns is None else sent_ns, -1 if (stored := q.stored_ns(value)) is None else stored)
+    stored_at_ns = max(-1 if sent_ns is None else sent_ns, -1 if (stored := q.stored_ns(value)) is None else stored)
     if reason == "a consumer rejected it":
         return max(settled, 0)
     if reason == "it was returned too often":
         return max(last, 0)
     if reason == "it expired":
-        return max(there + (q.ttl_ns() or 0), last, 0)
+        return max(stored_at_ns + (q.ttl_ns() or 0), last, 0)
     pusher = sum(start < (-1 if sent_ns is None else sent_ns) for start in starts) + q.settings.get("max-length", 0)
-    return int(max(starts[pusher] if pusher < len(starts) else 0, there, last, 0))
+    return int(max(starts[pusher] if pusher < len(starts) else 0, stored_at_ns, last, 0))
 
 
 def first_dead(q: Queues) -> Iterator[Row]:

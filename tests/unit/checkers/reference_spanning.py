@@ -185,10 +185,10 @@ def reprocessed(run: Whole) -> Iterator[Found]:
             members = {row["process"] for row in acting(run, place) if row["name"] == group}
             reads = [row for row in run.at(place, "received") if row["process"] in members]
             for position in {row["position"] for row in reads} - {None}:
-                there = sorted(
+                receipts = sorted(
                     (row for row in reads if row["position"] == position), key=lambda row: row["received_ns"]
                 )
-                for before, row in pairwise(there):
+                for before, row in pairwise(receipts):
                     if before["process"] != row["process"] and before["value"] == row["value"]:
                         yield "reprocessed", place, row["op"], position
 

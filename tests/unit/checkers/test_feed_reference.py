@@ -87,13 +87,13 @@ class _Maker:
             self.now_ms += self.draw(st.sampled_from([200] * 9 + [1500]))
             self.fresh += 1
             self.story.publish(self.fresh, start=self.now_ms, client=publisher)
-            what = self.draw(st.sampled_from(["take"] * 8 + ["alarm", "miss"]))
-            if what != "miss":
+            step = self.draw(st.sampled_from(["take"] * 8 + ["alarm", "miss"]))
+            if step != "miss":
                 self.story.take(client, self.fresh, start=self.now_ms + 20)
-            if what != "take" or self.draw(st.booleans()):
+            if step != "take" or self.draw(st.booleans()):
                 self.story.publish(OTHER + self.fresh, start=self.now_ms + 25, client="q")
                 self.story.take(client, OTHER + self.fresh, start=self.now_ms + 28)
-            if what == "alarm":
+            if step == "alarm":
                 self.story.alarm(client, self.draw(st.sampled_from(["p", "p#1", None])), start=self.now_ms + 30)
             self.story.ask(client, start=self.now_ms + 40, until=self.now_ms + 1500)
 

@@ -39,11 +39,11 @@ def test_corrupt() -> None:
 def test_settling_tells_misrouted_messages_from_phantoms() -> None:
     checker = LogChecker()
     here = history(poll("c", (0, 1, "foreign"), (1, 8), (2, 9), (3, 9)))
-    there = history(send(7), send(8), send(10), poll("c", (0, 9)))
+    other_topic = history(send(7), send(8), send(10), poll("c", (0, 9)))
     findings = check(*here.tables(), here.setting)
 
     values = checker.open_values(findings)
-    sent = checker.sent_here(there.tables()[0], values)
+    sent = checker.sent_here(other_topic.tables()[0], values)
     settled = checker.settle(findings, sent)
 
     assert values.to_pylist() == [8, 9]

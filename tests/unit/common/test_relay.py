@@ -195,8 +195,8 @@ class Member:
         self.told: list[Any] = []
         self.consumer: Any = None
 
-    def assigned(self, *what: Any) -> None:
-        self.told.append(what)
+    def assigned(self, *call: Any) -> None:
+        self.told.append(call)
 
     def revoked(self) -> None:
         self.told.append(self.consumer.reached())

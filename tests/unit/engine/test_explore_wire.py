@@ -187,7 +187,7 @@ def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, cou
 def test_a_deployment_with_taps_serves_runs_with_fewer_of_them(on: list[str] | None, served: bool) -> None:
     fault = {"at": "1s", "for": "2s", "inject": "wire", "message": "Produce", "then": "drop"}
     here = Requirements.of(planned(faults=[{**fault, "on": "all"}]))
-    there = Requirements.of(planned(faults=[{**fault, "on": on}] if on else []))
+    needed = Requirements.of(planned(faults=[{**fault, "on": on}] if on else []))
 
-    assert here.covers(there) == served
-    assert there.covers(here) == (on == ["n1", "n2", "n3"])
+    assert here.covers(needed) == served
+    assert needed.covers(here) == (on == ["n1", "n2", "n3"])

@@ -94,10 +94,10 @@ def _step(model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, 
                 if place == (client, op) and row["direction"] == "sent" and OUTCOMES[outcome] == "ok":
                     row["position"] = position
         elif kind == "observed":
-            what, topic, partition, key, value, position = rest
+            observed_kind, topic, partition, key, value, position = rest
             known = [NO_POSITION if number is None else number for number in (value, position)]
-            log.observed(pending[-1], KINDS.index(what), log.name(topic), partition, _name(log, key), *known)
-            row = {"kind": what, "topic": topic, "partition": partition, "name": key, "value": value,
+            log.observed(pending[-1], KINDS.index(observed_kind), log.name(topic), partition, _name(log, key), *known)
+            row = {"kind": observed_kind, "topic": topic, "partition": partition, "name": key, "value": value,
                    "position": position}  # fmt: skip
             model.observations.append(((client, pending[-1]), row))
         else:

@@ -238,7 +238,7 @@ class Tree:
 
 def _ensemble(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> Ensemble:
     @contextmanager
-    def connected(servers: str, what: str) -> Iterator[Tree]:
+    def connected(servers: str, purpose: str) -> Iterator[Tree]:
         assert servers == "10.0.0.4:2181"
         yield tree
 

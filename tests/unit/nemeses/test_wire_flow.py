@@ -111,7 +111,7 @@ def test_a_garbled_message_has_one_other_byte_behind_its_head() -> None:
 
     out = direction.fed([b"".join(SESSION)])
 
-    changed = [at for at, (here, there) in enumerate(zip(out, b"".join(SESSION), strict=True)) if here != there]
+    changed = [at for at, (here, before) in enumerate(zip(out, b"".join(SESSION), strict=True)) if here != before]
     assert len(changed) == 1
     assert 270 < changed[0] - len(SESSION[0]) < len(SESSION[1])
 

@@ -103,8 +103,8 @@ def _client(monkeypatch: pytest.MonkeyPatch, **partitions: list[Any]) -> FakeCli
 class NoMembership:
     """Nobody is told anything: pulsar-client does not say what a member owns."""
 
-    def assigned(self, *what: Any) -> None:
-        raise AssertionError(what)
+    def assigned(self, *call: Any) -> None:
+        raise AssertionError(call)
 
     revoked = assigned
 

@@ -34,7 +34,7 @@ def _node(
             self.end_headers()
             self.wfile.write(written)
 
-        def log_message(self, *what: Any) -> None:
+        def log_message(self, *words: Any) -> None:
             """Say nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)

@@ -123,9 +123,9 @@ def test_text_is_readable_in_both_schemes(browser: Any, page: str) -> None:
     for scheme in ("light", "dark"):
         show(browser, page, 1600, scheme)
         grounds.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-        for what in ("document.body", "document.querySelector('#chart-send svg .role-axis-label text')"):
-            channel = "fill" if "svg" in what else "color"
-            colour = browser.execute_script(f"return getComputedStyle({what}).{channel}")
+        for selector in ("document.body", "document.querySelector('#chart-send svg .role-axis-label text')"):
+            channel = "fill" if "svg" in selector else "color"
+            colour = browser.execute_script(f"return getComputedStyle({selector}).{channel}")
             assert contrast(colour, grounds[-1]) >= 4.5
     assert grounds[0] != grounds[1]
 

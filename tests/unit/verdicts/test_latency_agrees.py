@@ -70,10 +70,10 @@ def tales(draw: st.DrawFn) -> Tale:
     for number in range(draw(st.integers(1, 40))):
         value = number // 2 + (OTHER if number % 2 else 0)
         outcome = draw(st.sampled_from(["ok"] * 12 + ["info", "fail", None]))
-        there = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
+        in_log = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
         log = stored[value % tale.partitions]
-        tale.sends.append((value, first + number * step, len(log) if there else None, outcome))
-        if there:
+        tale.sends.append((value, first + number * step, len(log) if in_log else None, outcome))
+        if in_log:
             log.append(value)
     after = 3 + 40 * step
     for _ in range(draw(st.integers(0, 2))):
@@ -101,17 +101,17 @@ def tales(draw: st.DrawFn) -> Tale:
 def spoiled(draw: st.DrawFn, log: list[int]) -> list[int]:
     """What became of a log."""
     log = list(log)
-    what = draw(st.sampled_from(["nothing", "nothing", "hole", "tail", "twice", "swapped", "strange"]))
-    if what == "nothing" or len(log) < 2:
+    spoiling = draw(st.sampled_from(["nothing", "nothing", "hole", "tail", "twice", "swapped", "strange"]))
+    if spoiling == "nothing" or len(log) < 2:
         return log
     at = draw(st.integers(0, len(log) - 2))
-    if what == "hole":
+    if spoiling == "hole":
         del log[at : at + draw(st.integers(1, 3))]
-    elif what == "tail":
+    elif spoiling == "tail":
         del log[at:]
-    elif what == "twice":
+    elif spoiling == "twice":
         log.append(log[at])
-    elif what == "swapped":
+    elif spoiling == "swapped":
         log[at], log[at + 1] = log[at + 1], log[at]
     else:
         log.append(log[-1] + 1000 * 2)

@@ -130,7 +130,7 @@ def _rows(history: History, ledger: int) -> list[tuple[str, int | None]]:
     messages, observations = rows_of(history, "ledger", ledger)
     rows = [(row["op"], row["direction"], row["position"]) for row in messages]
     rows += [(row["op"], row["kind"], row["position"]) for row in observations]
-    return [(what, position) for _, what, position in sorted(rows, key=lambda row: row[0])]
+    return [(name, position) for _, name, position in sorted(rows, key=lambda row: row[0])]
 
 
 def test_a_writer_fills_one_ledger_after_the_other(run: Run) -> None:
