@@ -68,7 +68,7 @@ def _by_ground() -> list[Any]:
         if ground not in grounds:
             grounds.append(ground)
         ordered.append((grounds.index(ground), spec, written))
-    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda each: each[0])]
+    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda entry: entry[0])]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ a doubt.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,30 +18,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.columns import NONE
-from chaoskit.base.latency import durations_ns
-from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checkers.checker import FINDINGS, FaultWindow
 from chaoskit.history.digesting import blocks
-from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES, SERIES
+from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES
 from chaoskit.history.digesting.live import courses, digests, portions, routes_of
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import RECORD
+from chaoskit.judge.digested.figures import DigestFigures
 from chaoskit.judge.digested.order import blocks_back, commits_back
 from chaoskit.judge.digested.readers import DigestReaders
 from chaoskit.judge.digested.sampling import DigestSamples
 from chaoskit.judge.digested.sets import DigestSets
 from chaoskit.judge.digested.standing import by_client, together, undisturbed
-from chaoskit.judge.digested.waits import waits
-from chaoskit.judge.timing.counts import counted, single, summed
-from chaoskit.judge.timing.timing import Load, Timing
+from chaoskit.judge.timing.timing import Load
 from chaoskit.model.audit import Audit, Bounds
 from chaoskit.model.message import NO_POSITION
 from chaoskit.model.operation import AUDITOR
-from chaoskit.model.outcome import OUTCOMES
 from chaoskit.model.place import Place
 
-_TABLES_MAX = 500
 _TELLS = "which was not examined; use record: history to find out why"
 
 
@@ -72,6 +67,9 @@ class Digested:
         folder: the run folder.
         places: topic and partition of each route.
         groups: number of groups that consumers form; 0: each reads for itself.
+
+    Attributes:
+        figures: what can be measured of them.
     """
 
     def __init__(self, folder: Path, places: Sequence[Place], groups: int = 0) -> None:
@@ -80,6 +78,7 @@ class Digested:
         self._routes = routes_of(folder)
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
+        self.figures = DigestFigures(folder, self._digests, self._origin_ns)
         self._readers = DigestReaders(self._digests, self._routes, groups)
         self._sets = DigestSets.of(self._digests)
         everything = np.concatenate([self._pending(), *(portion.blocks for portion in portions(folder))])
@@ -164,7 +163,7 @@ class Digested:
     def _doubts(self, audits: Mapping[Place, Audit | None]) -> Iterator[str]:
         for name in ODDITIES:
             known = sum(int(np.count_nonzero(digest.odd["kind"] == ODDITIES.index(name))) for digest in self._digests)
-            if further := self.counted(name) - known:
+            if further := self.figures.counted(name) - known:
                 yield f"{further:,} further {name}: their cause is unknown; use record: history to find it"
         readers = [digest for digest in self._digests if not digest.client.startswith(AUDITOR)]
         if unsteady := sum(reader.counted.get("unsteady", 0) for reader in readers):
@@ -200,7 +199,7 @@ class Digested:
         missing = self._sets.acked.minus(kept)
         whole = self._acked[missing.within(self._acked[:, blocks.LOW], self._acked[:, blocks.HIGH]) == 0]
         routes = self._routes.of(self._routes.values(whole[:, blocks.LOW]))
-        if not self.counted(ODDITIES[0]) and (count := blocks_back(whole, routes)):
+        if not self.figures.counted(ODDITIES[0]) and (count := blocks_back(whole, routes)):
             yield f"messages of {count:,} moments lie below what was acknowledged before they were sent, {_TELLS}"
         if back := commits_back(self._digests):
             yield f"committed positions of groups went back, {back:,} times or more, {_TELLS}"
@@ -221,68 +220,3 @@ class Digested:
             if block_rows is self._acked:
                 acked_ns[own] = block_rows[at[own], done] - self._origin_ns
         return written_ns, acked_ns
-
-    def load(self, load: Load) -> Load:
-        """Return when sends were due: what is known of that without operations, with the second of the last send."""
-        seconds = [int(portion.counts[:, 1].max(initial=-1)) for portion in portions(self._folder)]
-        last_ns = load.begin_ns + (max(seconds, default=-1) + 1) * SECOND
-        return replace(load, last_ns=min(last_ns, load.end_ns))
-
-    def counted(self, what: str) -> int:
-        """Return a number over all clients; see `Digest.counted`."""
-        return sum(digest.counted.get(what, 0) for digest in self._digests)
-
-    def open(self, load: Load) -> int:
-        """Return how many sends of the load never completed."""
-        return sum(
-            int(np.count_nonzero(digest.open["intended_ns"] - self._origin_ns >= load.begin_ns))
-            for digest in self._digests
-            if not digest.client.startswith(AUDITOR)
-        )
-
-    def counts(self, timing: Timing) -> pa.Table:
-        """Return COUNTS of the run; see `chaoskit.judge.timing.counts`."""
-        open_ = self.open(timing.load)
-        never = self.counted("sent") - sum(self.counted(name) for name in OUTCOMES)
-        outcomes = [self.counted("ok"), self.counted("fail"), self.counted("info") + never]
-        last, end = (np.array([instant_ns]) for instant_ns in (timing.load.last_ns, timing.load.end_ns))
-        tables = [
-            single("received", self.counted("received")),
-            counted("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
-            counted("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
-        ]
-        for portion in portions(self._folder):
-            tables += _counted(portion.counts, timing)
-            if len(tables) > _TABLES_MAX:
-                tables = [summed(tables)]
-        return summed(tables)
-
-    def waits(self, timing: Timing) -> pa.Table:
-        """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""
-        return waits(
-            [digest for digest in self._digests if not digest.client.startswith(AUDITOR)], self._origin_ns, timing
-        )
-
-
-def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
-    load = timing.load
-    for code, series in enumerate(SERIES):
-        _, second, bucket, count = rows[rows[:, 0] == code].T
-        at_ns, none = load.begin_ns + second * SECOND, np.zeros_like(bucket)
-        phase = timing.phases(at_ns, np.minimum(at_ns + durations_ns(bucket), load.end_ns))
-        edge = np.searchsorted(timing.edges, at_ns, side="right")
-        if series == "took":
-            yield counted("send", edge, bucket, count)
-        if series in ("took", "gave_up"):
-            yield counted(series, phase, bucket, count)
-            yield counted("due", edge, none, count)
-            yield single("sends", int(count.sum()))
-            yield counted("made", (at_ns - load.begin_ns) // load.bin_ns, none, count)
-        elif series == "from_call":
-            yield counted("send_from_actual", none, bucket, count)
-        elif series == "acked":
-            yield counted("acked", edge, none, count)
-            yield single("acks", int(count[at_ns <= load.end_ns].sum()))
-        else:
-            yield counted("end_to_end", phase, bucket, count)
-            yield counted("travelled", edge, bucket, count)

@@ -105,7 +105,7 @@ def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem
     trial = _trial(Supervised(3, 9))
     trial._load_start_ns = 5 * SECOND
 
-    assert [(each["service"], each["at_ns"]) for each in trial._crashed()] == [("bookie", 9 * SECOND)]
+    assert [(crash["service"], crash["at_ns"]) for crash in trial._crashed()] == [("bookie", 9 * SECOND)]
     assert trial._problems == ["bookie on n1 had to be restarted before the load: it exited"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
 
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import NO_POSITION
@@ -27,7 +27,7 @@ def test_what_a_consumer_read_and_the_log_then_lost_is_lost(tmp_path: Path, reco
     verdict = run.judged(10, 100)
 
     assert verdict.verdict == "invalid"
-    assert found(verdict)["lost"] == (400, False)
+    assert counts_of(verdict)["lost"] == (400, False)
 
 
 @pytest.mark.parametrize("explained", [900, 110_000])
@@ -74,7 +74,7 @@ def test_what_the_final_read_must_not_have(  # noqa: PLR0917 - parametrized
     log = run.wal("auditor")
     op = log.invoke(log.name("poll"), run.ns(31))
     for number, read, position, how in [
-        *((each % 2, each, each // 2, 0) for each in range(8)),
+        *((value % 2, value, value // 2, 0) for value in range(8)),
         (partition, value, 4, payload),
     ]:
         log.received(op, log.name("log-0"), number, 0, read, position, run.ns(0), run.ns(0), run.ns(32), how, 0)
@@ -84,7 +84,7 @@ def test_what_the_final_read_must_not_have(  # noqa: PLR0917 - parametrized
     verdict = run.judged(10, 1)
 
     assert verdict.verdict == "invalid"
-    assert found(verdict)[anomaly] == (1, False)
+    assert counts_of(verdict)[anomaly] == (1, False)
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -115,7 +115,7 @@ def test_a_partition_that_was_not_served_was_unavailable(tmp_path: Path, record:
     run.led("n1")
     kept: dict[int, int] = {}
     for value in range(1200):
-        due, position = value * 0.05, sum(each % 2 == value % 2 for each in kept)
+        due, position = value * 0.05, sum(one % 2 == value % 2 for one in kept)
         if value % 2 and due < first_ack_s:
             run.send("producer-0", value, due, outcome="info", took=30)
         else:
@@ -165,7 +165,7 @@ def test_what_later_messages_outlived_is_not_explained(tmp_path: Path) -> None:
     verdict = run.judged(60, 100)
 
     assert verdict.verdict == "invalid"
-    assert set(found(verdict)) == {"lost"}
+    assert set(counts_of(verdict)) == {"lost"}
 
 
 def test_a_reader_that_goes_back_or_passes_a_message_is_a_doubt(tmp_path: Path) -> None:
@@ -196,4 +196,4 @@ def test_settings_that_lose_what_nobody_read_do_not_lose_what_was_read(tmp_path:
 
     assert verdicts[0].verdict == "valid"
     assert verdicts[2].verdict == "invalid"
-    assert found(verdicts[2])["truncated"] == (2, False)
+    assert counts_of(verdicts[2])["truncated"] == (2, False)
