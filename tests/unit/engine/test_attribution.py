@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.judge.explaining.attribution import JUDGED, Attribution, Cause
 from chaoskit.judge.explaining.record import Record
@@ -250,8 +251,10 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], str, list[float], str]:
 
 
 def _harmed(faults: Sequence[Effect], leader: str, acked_s: float) -> bool:
-    """Whether something was done to what a leader had, after it had it."""
-    harming = [fault for fault in faults if fault.damage and leader in fault.targets]
+    """Whether something was done to what a leader had, after it had it; a restart drops what is behind a change."""
+    own = [fault for fault in faults if leader in fault.targets]
+    changed_ns = min((fault.done_ns or 0 for fault in own if fault.damage & Damage.CORRUPTS), default=FOREVER)
+    harming = [fault for fault in own if fault.damage or (fault.acts & Act.ENDS and fault.start_ns > changed_ns)]
     return any((fault.done_ns or 0) >= acked_s * SECOND for fault in harming)
 
 

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pytest
 
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
@@ -68,13 +69,13 @@ def made(tmp_path: Path) -> Iterator[Callable[..., tuple[Instance, Seat]]]:
         argv = ["sh", "-c", script]
         instance = Instance(
             "application-0",
-            seat,
+            cast(ServiceHost, seat),
             argv,
             {"GREETING": "hello"},
             log,
             WalRecorder(wal, 1),
             restart_ns,
-            holds,  # type: ignore[arg-type]
+            holds,
         )
         instances.append((instance, wal))
         return instance, seat

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
 
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
 from chaoskit.history.format.models import write_topics
@@ -44,7 +44,7 @@ class ApplicationRun(StoryRun):
         """The group of the application's committed."""
         self.op("observer-0", "commit-seen", at, observed=[("progressed", ORDERS, 0, "pay", None, next_position)])
 
-    def ended(self, *_: object, **__: object) -> None:  # type: ignore[override]
+    def ended(self, *_: object, **__: object) -> None:
         """Everything was read at the end."""
         inputs = [(ORDERS, 0, value, value, 0.0, 0) for value in range(400)]
         self.op("auditor", "poll", 101, received=inputs)
@@ -76,8 +76,8 @@ def test_a_promise_decides(tmp_path: Path, promise: str, missing: tuple[int, boo
     run.committed(400, 55)
     verdict = _verdict(run)
 
-    assert found(verdict)["unprocessed"] == missing
-    assert found(verdict)["processed-twice"] == repeated
+    assert counts_of(verdict)["unprocessed"] == missing
+    assert counts_of(verdict)["processed-twice"] == repeated
     assert verdict.verdict == ("valid" if missing[1] and repeated[1] else "invalid")
 
 
