@@ -77,7 +77,7 @@ class _Reading:
         self._reader: RecordReader = job.clients.power(ApplicationClients).records([*self.inputs, *self._outputs])
         self._value_of = partial(value_of, make=options.payload.maker())
         self.log = OutputLog(recorder, options)
-        self.seen: dict[str, set[int]] = {recorder.in_system(sink.topic): set() for sink in options.topics}
+        self.seen: dict[str, set[int]] = {recorder.in_system(sink.name): set() for sink in options.topics}
         self._error = ""
 
     def poll(self) -> bool:

@@ -12,7 +12,7 @@ from chaoskit.contract.clients.application import Record
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.audit import Bounds
 from workloads.pipeline.collector import OutputLog, expect_outputs
-from workloads.pipeline.options import Answering, HttpOptions, PipelineOptions
+from workloads.pipeline.options import Answering, PipelineOptions, SinkOptions
 
 _POLL_S = 0.05
 
@@ -20,7 +20,7 @@ _POLL_S = 0.05
 class _Taking:
     """Takes the requests of one endpoint, one at a time, and records them."""
 
-    def __init__(self, job: Job[PipelineOptions], sink: HttpOptions) -> None:
+    def __init__(self, job: Job[PipelineOptions], sink: SinkOptions) -> None:
         self._sink = sink
         self._job = job
         self._topic = job.recorder.in_system(sink.name)

@@ -39,7 +39,7 @@ class PipelineWorkload:
 
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
         reads = Topic(options.reads.topic, LOG, options.reads.partitions, options.reads.copies(brokers))
-        writes = [Topic(sink.topic, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
+        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
         return [reads, *writes, *(Topic(sink.name, OUTPUT, stored=False) for sink in options.endpoints)]
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
