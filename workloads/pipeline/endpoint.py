@@ -29,6 +29,7 @@ class _Taking:
         self._asked = 0
         self.start_ns: int = 0
         self.position: int = 0
+        self.over: bool = False
 
     def answering(self) -> Answering | None:
         """Return how the next request is answered; None: as usual."""
@@ -66,7 +67,7 @@ def serve(job: Job[PipelineOptions]) -> None:
             with lock:
                 known = self.path.split("?")[0] == sink.http
                 answering = taking.answering() if known else None
-                refused = answering is not None and answering.do == "refuse"
+                refused = taking.over or (answering is not None and answering.do == "refuse")
                 if known and not refused:
                     taking.take(body, dict(self.headers.items()))
             if answering is not None and answering.do == "drop":
@@ -93,7 +94,10 @@ def serve(job: Job[PipelineOptions]) -> None:
     while not job.control.stopping:
         time.sleep(_POLL_S)
     server.shutdown()
+    server.server_close()
     with lock:
+        # What a call that is still being served would add is behind the end.
+        taking.over = True
         end = taking.position
         job.recorder.audited(job.recorder.in_system(sink.name), 0, Bounds(0, end, True, end))
     job.control.report(job.recorder.report())
