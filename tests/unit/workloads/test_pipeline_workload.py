@@ -56,6 +56,9 @@ class Memory(Powers):
     def records(self, places: Any) -> Any:
         return Outputs(self.inputs)
 
+    def group_observer(self, topics: Any) -> Any:
+        raise NotImplementedError
+
     def close(self, *_: Any) -> None:
         """Nothing is open."""
 
