@@ -15,8 +15,6 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
-from chaoskit.contract.guarantees.act import Damage
-from chaoskit.contract.installed import nemesis
 from chaoskit.contract.workloads.traits import Backlog, Paced, Routed
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.digesting import live
@@ -31,6 +29,7 @@ from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.faults.conductor import Conductor
 from chaoskit.run.faults.due import Held
+from chaoskit.run.faults.restoring import restores
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
 from chaoskit.run.interruption import INTERRUPTED, Interruption
@@ -40,7 +39,6 @@ from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
 from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
-from chaoskit.scenario.timeline import PlannedFault
 
 _TICK_S = 0.2
 
@@ -165,7 +163,7 @@ class Trial:
             liveness["recovered"]
             and ("group" not in liveness or _serves(liveness["group"]))
             and conductor.course.all_healed
-            and all(map(_restores, self._plan.faults))
+            and all(map(restores, self._plan.faults))
             and not self._interrupted.is_set()
         )
         liveness |= {"dropped_faults": conductor.dropped, "answered": survey.answered}
@@ -262,9 +260,3 @@ class Trial:
 
 def _serves(group: Mapping[str, Any] | None) -> bool:
     return group is not None and not group["behind"]
-
-
-def _restores(fault: PlannedFault) -> bool:
-    kind = nemesis(fault.kind)
-    damage = kind.damage(kind.parameters.model_validate(fault.parameters))
-    return kind.restores and damage in (Damage.NONE, Damage.FORGETS)
