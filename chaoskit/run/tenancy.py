@@ -61,7 +61,7 @@ class Tenancy:
         service.begin_trial(self.namespace, plan.system_options)
         service.wait_ready(plan.scenario.cluster.ready_within / 1e9)
         self.create([*plan.declared.topics, *plan.side_topics])
-        self._report_settings()
+        self.report_settings()
         self._deployment.sync()
 
     def declare(self, topics: Sequence[Topic]) -> None:
@@ -72,6 +72,16 @@ class Tenancy:
         """Create topics, as far as the system stores them."""
         stored = [replace(topic, name=self.in_system(topic.name)) for topic in topics if topic.stored]
         self._deployment.create_topics(stored)
+
+    def report_settings(self) -> None:
+        """Keep the settings in effect; if nobody reports them, the verdict says so."""
+        if reporting := optional(self._deployment.service, Reporting):
+            settings: Mapping[str, Mapping[str, Any]] = {}
+            try:
+                settings = reporting.settings_in_effect()
+            except ServiceError as error:
+                self._watcher.on(Problem(str(error)))
+            store.write_json(self._folder / store.EFFECTIVE, settings)
 
     def crashed(self, load_ns: int, origin_ns: int) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the processes that exited or hung by themselves since the load began, and were started again, as in
@@ -97,16 +107,6 @@ class Tenancy:
         before = {"id": deployment.id, "namespace": self.namespace, "before": list(deployment.trials)}
         store.write_json(self._folder / store.DEPLOYMENT, before)
         deployment.trials.append(store.run_name(self._folder))
-
-    def _report_settings(self) -> None:
-        """Keep the settings in effect; if nobody reports them, the verdict says so."""
-        if reporting := optional(self._deployment.service, Reporting):
-            settings: Mapping[str, Mapping[str, Any]] = {}
-            try:
-                settings = reporting.settings_in_effect()
-            except ServiceError as error:
-                self._watcher.on(Problem(str(error)))
-            store.write_json(self._folder / store.EFFECTIVE, settings)
 
     def _revivals(self) -> Sequence[Revival]:
         supervision = optional(self._deployment.service, Supervision)

@@ -20,7 +20,7 @@ from chaoskit.run.live.faults import LiveFault
 from chaoskit.run.live.history import Id, LiveHistory
 from chaoskit.run.live.lease import Lease
 from chaoskit.testing.result import Run
-from chaoskit.testing.showing import plain_errors
+from chaoskit.testing.showing import PlainErrors
 
 _Entered = TypeVar("_Entered")
 _OWN_CLIENT = "use a client of your own, and kafka.history"
@@ -62,7 +62,7 @@ def _raised(close: Callable[[], object], error: BaseException | None) -> None:
     """Do something at the end of a block; if the block raised, what this raises is added to that as a note."""
     __tracebackhide__ = True
     try:
-        with plain_errors():
+        with PlainErrors():
             close()
     except ChaoskitError as failure:
         if error is None:
@@ -96,7 +96,7 @@ class BlockFault:
             FaultError: it had no effect.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             if self._fault is not None:
                 raise BadInput(f"fault {self._asked[0]!r}: it began before; make another one")
             self._fault = self._lease.trial.fault(*self._asked)
@@ -108,7 +108,7 @@ class BlockFault:
             FaultError: it is not healed.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             if self._fault is not None:
                 self._lease.trial.heal(self._fault)
 
@@ -159,7 +159,7 @@ class LiveCluster:
     @property
     def endpoints(self) -> str:
         """Where clients connect, such as `10.1.0.1:9092,10.1.0.2:9092`."""
-        with plain_errors():
+        with PlainErrors():
             return self._trial.endpoints
 
     @property
@@ -189,7 +189,7 @@ class LiveCluster:
             BadInput: the system cannot have it.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             return self._trial.topic(name, partitions, replication)
 
     def fault(self, kind: str, on: str | Sequence[str] = "one", *, of: str = "", **keys: Any) -> BlockFault:
@@ -225,7 +225,7 @@ class LiveCluster:
             RunFailed: it took longer; the message says what was missing.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             return self._trial.recover(None if within is None else self._seconds("wait_recovered", within))
 
     def feed(
@@ -248,7 +248,7 @@ class LiveCluster:
             BadInput: chaoskit's clients cannot do that.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             clients, within_s = self._trial.clients, self._seconds("feed", within)
             require(clients, LogClients, "feed", f"{_OWN_CLIENT}.sent")
             own, contents = self._topic(topic), numbered(messages, self._fed)
@@ -270,7 +270,7 @@ class LiveCluster:
             BadInput: chaoskit's clients cannot do that.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             within_s = self._seconds("drain", within)
             if self._draining is None:
                 clients = self._trial.clients
@@ -288,7 +288,7 @@ class LiveCluster:
             BadInput: a fault holds.
         """
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             run = Run(self.folder, self._trial.judge())
         self.runs.append(run)
         return run
@@ -335,7 +335,7 @@ class Up:
 
     def __enter__(self) -> LiveCluster:
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             if self._live is not None:
                 raise BadInput("up: this cluster is up already; call up() again for another one")
             self._live = LiveCluster(self._make())

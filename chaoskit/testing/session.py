@@ -15,7 +15,7 @@ from chaoskit.scenario.plan import Plan, make_plan, read_plan
 from chaoskit.scenario.typed import Cluster, Expect, Fault, MoreKeys, Workload
 from chaoskit.testing.result import Run
 from chaoskit.testing.shared import SharedCluster
-from chaoskit.testing.showing import Lines, plain_errors
+from chaoskit.testing.showing import Lines, PlainErrors
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ChaosSession:
 
     def _run(self, planned: Callable[[], Plan], site: Site | None) -> Run:
         __tracebackhide__ = True
-        with plain_errors():
+        with PlainErrors():
             plan = planned()
             with nullcontext(site) if site is not None else self._own_site() as here:
                 folder, verdict = here.run(plan, Lines())

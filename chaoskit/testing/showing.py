@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted
@@ -13,21 +12,24 @@ from chaoskit.contract.event import Event
 from chaoskit.report.telling import told
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Raise errors without the frames of chaoskit, which say nothing to the user, and as text that may be printed."""
-    __tracebackhide__ = True
-    try:
-        yield
-    except PermissionError as error:
-        raise owner.refused(error) from None
-    except BadInput as error:
-        raise BadInput(below(str(error))) from None
-    except RunInterrupted as error:
-        raise KeyboardInterrupt(below(str(error))) from None
-    except ChaoskitError as error:
-        error.args = (below(str(error)),)  # pytest prints it
-        raise
+class PlainErrors:
+    """A block whose errors have no frames of chaoskit, which say nothing to the user, and texts that may be printed."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        if isinstance(error, PermissionError):
+            raise owner.refused(error) from None
+        if isinstance(error, BadInput):
+            raise BadInput(below(str(error))) from None
+        if isinstance(error, RunInterrupted):
+            raise KeyboardInterrupt(below(str(error))) from None
+        if isinstance(error, ChaoskitError):
+            error.args = (below(str(error)),)
 
 
 class Lines:

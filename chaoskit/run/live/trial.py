@@ -125,6 +125,7 @@ class LiveTrial:
         self._tenancy.declare(self.plan.now.declared.topics)
         store.write_yaml(self.folder / store.SCENARIO, self.plan.now.resolved())
         self._tenancy.create([topic])
+        self._tenancy.report_settings()
         self._survey.soon()
         return self._tenancy.in_system(name)
 
