@@ -13,6 +13,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.quantities import parse_duration
 from chaoskit.contract.clients.application import ApplicationClients, Record
 from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.installed import nemesis
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.report.junit import run_properties
 from chaoskit.run.live.clients import Draining, Fed, Feeding, numbered, require
@@ -198,13 +199,15 @@ class LiveCluster:
         Args:
             kind: its kind; see docs/nemeses.md.
             on: a host, a role, or how many, as in a scenario.
-            of: the partition whose role is meant, as `topic/partition`.
+            of: the partition whose role is meant, as `topic/partition`; or a key of the kind, as in `wire`.
             keys: its own keys, as in a scenario.
 
         Raises:
             BadInput: at the begin of the block: it cannot be injected here.
             FaultError: at the begin: it had no effect; at the end: it is not healed.
         """
+        if of and "of" in nemesis(kind).parameters.model_fields and "/" not in of:
+            return BlockFault(self._lease, kind, on, {**keys, "of": of})
         return BlockFault(self._lease, kind, self._of(on, of), keys)
 
     def inject(self, kind: str, on: str | Sequence[str] = "one", *, of: str = "", **keys: Any) -> BlockFault:

@@ -135,6 +135,7 @@ class LiveHistory:
         self._messages: dict[tuple[str, Id], Message] = {}
         self._by_payload: dict[tuple[str, bytes], Message] = {}
         self._unreadable: set[str] = set()
+        self._closed = False
 
     @property
     def progress(self) -> Progress:
@@ -206,8 +207,10 @@ class LiveHistory:
         self, send: Send, outcome: Outcome, error: str | None, partition: int | None = None, position: int | None = None
     ) -> None:
         """Record the outcome of a send, once; see `Sending`."""
-        _, number = self._place("sent", send.message.topic, partition)
         with self._lock:
+            if self._closed:
+                return  # a client library reports what was left when it was over
+            _, number = self._place("sent", send.message.topic, partition)
             if send.over:
                 raise BadInput(f"{self._where}.history: the outcome of this send was recorded before; record it once")
             message = send.message
@@ -243,14 +246,19 @@ class LiveHistory:
                 self._flush(message)
 
     def close(self) -> None:
-        """Record what is left, and end."""
+        """Record what is left, and end; later calls do nothing."""
+        if self._closed:
+            return
         self.flush()
         with self._lock:
+            self._closed = True
             self._wal.close()
             self._ids.close()
 
     def _place(self, call: str, topic: str, partition: int | None) -> tuple[str, int | None]:
         """Return the workload's name of a topic, and the partition, if it is known."""
+        if self._closed:
+            raise BadInput(f"{self._where}.history.{call}: the cluster is down; record this inside its block")
         declared = self._topic(topic)
         count = declared.partitions or 1
         if partition is not None and not 0 <= partition < count:

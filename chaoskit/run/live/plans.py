@@ -95,6 +95,10 @@ class LivePlan:
         Raises:
             BadInput: the system cannot have it.
         """
+        if any(topic["name"] == name for topic in self._topics):
+            raise BadInput(
+                f"{self.source}: topic {name!r} was made before; topics of one live cluster have names of their own"
+            )
         topics = [*self._topics, {"name": name, "partitions": partitions, "replication": replication}]
         content = {**self.content, "workload": {**self.content["workload"], "topics": topics}}
         self.now = read_plan(content, f"{self.source}: topic {name!r}", self.now.seed)
