@@ -101,8 +101,13 @@ class LivePlan:
             )
         topics = [*self._topics, {"name": name, "partitions": partitions, "replication": replication}]
         content = {**self.content, "workload": {**self.content["workload"], "topics": topics}}
-        self.now = read_plan(content, f"{self.source}: topic {name!r}", self.now.seed)
-        self.content, self._topics = content, topics
+        source = f"{self.source}: topic {name!r}"
+        plan = read_plan(content, source, self.now.seed)
+        try:
+            plan.system.check(plan.declared)
+        except BadInput as error:
+            raise BadInput(f"{source}: {error}") from None
+        self.now, self.content, self._topics = plan, content, topics
         return self.topic(name)
 
     def topic(self, name: str) -> Topic:
