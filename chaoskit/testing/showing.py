@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 
 from chaoskit.base import owner
-from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted
+from chaoskit.base.errors import BadInput, ChaoskitError, FaultError, RunInterrupted
 from chaoskit.base.plain import below, one_line
 from chaoskit.contract.event import Event
 from chaoskit.report.telling import told
@@ -24,8 +24,8 @@ class PlainErrors:
         __tracebackhide__ = True
         if isinstance(error, PermissionError):
             raise owner.refused(error) from None
-        if isinstance(error, BadInput):
-            raise BadInput(below(str(error))) from None
+        if isinstance(error, BadInput | FaultError):
+            raise type(error)(below(str(error))) from None
         if isinstance(error, RunInterrupted):
             raise KeyboardInterrupt(below(str(error))) from None
         if isinstance(error, ChaoskitError):

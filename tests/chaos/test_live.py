@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from chaoskit.run.heal import heal
 
 pytestmark = pytest.mark.chaos
 
+_ROOT = Path(__file__).parents[2]
 _QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 
 
@@ -107,7 +109,10 @@ def test_a_partition_and_single_messages(kafka: LiveCluster) -> None:
         client.begin(50)
     client.flush()
     assert "packets of the system were blocked" in cut.evidence
-    with client.busy(), kafka.fault("wire", on="all", message="Produce", of="response", then="drop", count=1) as wire:
+    with (
+        client.busy(),
+        kafka.fault("wire", on="all", message="Produce", of="response", then="delay 1s", count=1) as wire,
+    ):
         pass
 
     assert "Produce" in wire.evidence
@@ -175,7 +180,9 @@ def run(pytester: pytest.Pytester, own_state: Path) -> Callable[..., subprocess.
     def start(lasts: int, *arguments: str) -> subprocess.Popen[str]:
         pytester.makepyfile(TESTS.replace("LASTS", str(lasts)))
         command = [sys.executable, "-m", "pytest", "-m", "chaos", "-q", "-p", "no:cacheprovider", *arguments]
-        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
 
     return start
 
