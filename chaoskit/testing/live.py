@@ -24,7 +24,7 @@ from chaoskit.testing.result import Run
 from chaoskit.testing.showing import PlainErrors
 
 _Entered = TypeVar("_Entered")
-_OWN_CLIENT = "use a client of your own, and kafka.history"
+_OWN_CLIENT = "use a client of your own, and history"
 
 
 class LiveKeys(TypedDict, total=False):
@@ -194,7 +194,7 @@ class LiveCluster:
             return self._trial.topic(name, partitions, replication)
 
     def fault(self, kind: str, on: str | Sequence[str] = "one", *, of: str = "", **keys: Any) -> BlockFault:
-        """Return a fault that holds during a block: `with kafka.fault("kill", on="leader", of="orders/0"):`.
+        """Return a fault that holds during a block: `with live.fault("kill", on="leader", of="orders/0"):`.
 
         Args:
             kind: its kind; see docs/nemeses.md.
@@ -253,7 +253,7 @@ class LiveCluster:
         __tracebackhide__ = True
         with PlainErrors():
             clients, within_s = self._trial.clients, self._seconds("feed", within)
-            require(clients, LogClients, "feed", f"{_OWN_CLIENT}.sent")
+            require(clients, LogClients, "feed", f"{_OWN_CLIENT}.sent()")
             own, contents = self._topic(topic), numbered(messages, self._fed)
             self._fed += len(contents)
             feeding = Feeding(clients, self.history, self._trial.plan.now.declared.producer)
@@ -277,7 +277,7 @@ class LiveCluster:
             within_s = self._seconds("drain", within)
             if self._draining is None:
                 clients = self._trial.clients
-                require(clients, ApplicationClients, "drain", f"{_OWN_CLIENT}.received")
+                require(clients, ApplicationClients, "drain", f"{_OWN_CLIENT}.received()")
                 self._draining = Draining(clients, self.history)
             own = self._topic(topic)
             return self._draining.drain(self._trial.in_system(own.name), own, count, within_s)
@@ -324,7 +324,7 @@ class LiveCluster:
 
 
 class Up:
-    """The block in which a cluster is up: `with ... .up() as kafka:`, also with `async with`.
+    """The block in which a cluster is up: `with ... .up() as live:`, also with `async with`.
 
     Args:
         lease: makes the cluster.

@@ -42,7 +42,7 @@ class SharedCluster:
         return replace(self, spec=merge(self.spec, changes))
 
     def up(self, **keys: Unpack[LiveKeys]) -> Up:
-        """Return a block in which it is up, without a load: `with kafka.up() as live:`.
+        """Return a block in which it is up, without a load: `with cluster.up() as live:`.
 
         Raises:
             BadInput: at the begin of the block: the machine or the system does not support it.
@@ -80,7 +80,7 @@ class ShareCluster(Protocol):
 def live_cluster(
     cluster: Cluster, *, store: Path | str = "chaos-store", keep: bool = False, **keys: Unpack[LiveKeys]
 ) -> Up:
-    """Return a block in which a cluster of its own is up: `with live_cluster({"system": "kafka"}) as kafka:`.
+    """Return a block in which a cluster of its own is up: `with live_cluster({"system": "kafka"}) as live:`.
 
     Args:
         cluster: as in a scenario.
