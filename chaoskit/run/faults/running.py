@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -129,6 +130,17 @@ class RunningFault:
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
             self._course.fail(self.record, f"no effect: {words(error)}")
         self._heal()
+        if self._release is not None and self._planned.for_ns is not None:
+            self._note_length()
+
+    def _note_length(self) -> None:
+        """Record for how long it held, since nobody planned that."""
+        record = self.record
+        record.for_ns = (record.heal_ns or record.start_ns) - record.start_ns
+        try:
+            self._course.enter(replace(self._planned, for_ns=record.for_ns), record)
+        except HistoryFull as error:
+            self._course.end(error)
 
     def _struck(self, targets: Sequence[str]) -> Strike:
         """Return what the nemesis is given."""

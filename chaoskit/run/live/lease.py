@@ -90,3 +90,4 @@ class Lease:
 
     def _let_go(self, *, restored: bool) -> None:
         self._site.let_go(self._opened.folder, self._opened.log, restored=restored)
+        owner.give_all(self._opened.folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from paper import PaperCluster
 from stage import Stage
 
 from chaoskit.base.errors import BadInput, FaultError
+from chaoskit.base.quantities import SECOND, parse_duration
 from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.hosts.host import ServiceState
 from chaoskit.run.live.faults import LiveFaults
@@ -136,11 +138,14 @@ def test_what_interrupts_the_wait_for_a_proof_heals(live: Live, monkeypatch: pyt
     assert live.cluster.hosts[0].seen is ServiceState.RUNNING
 
 
-def test_the_timeline_has_the_time_at_which_it_began(live: Live) -> None:
+def test_the_timeline_has_when_it_began_and_how_long_it_held(live: Live) -> None:
     live.stage.conductor.course.load_start_ns = live.stage.origin_ns
-    live.faults.heal(live.begin("kill", "leader"))
+    fault = live.begin("kill", "leader")
+    time.sleep(0.2)
+    live.faults.heal(fault)
 
     entry = live.stage.timeline()["faults"][0]
+    assert 0.2 * SECOND <= parse_duration(entry["for"]) < 5 * SECOND
 
     assert (entry["inject"], entry["on"], entry["hit"]) == ("kill", ["leader"], ["n1"])
     assert entry["at"] != "0s"
