@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from chaoskit import BadInput, FaultError, LiveCluster, SharedCluster, live_cluster
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.run.live.plans import LivePlan
 from chaoskit.run.site import Site
 from chaoskit.testing import shared
@@ -26,7 +27,7 @@ class PaperLease:
     def __init__(self, site: Site, plan: LivePlan, watcher: object) -> None:
         self.log.append("up")
         self.trial = SimpleNamespace(
-            folder=Path("run"), plan=plan, history=None, fault=self._fault, heal=lambda _: self.log.append("healed")
+            folder=Path("run"), plan=plan, topic_of=Topic, fault=self._fault, heal=lambda _: self.log.append("healed")
         )
         self.site = site
 
@@ -48,8 +49,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(PaperLease, "fails", "")
     events: list[str] = []
     monkeypatch.setattr(PaperLease, "log", events)
-    close = Site.close
-    monkeypatch.setattr(Site, "close", lambda site: (events.append("closed"), close(site))[1])
+    monkeypatch.setattr(Site, "close", lambda _: events.append("closed"))
     return events
 
 
@@ -191,7 +191,6 @@ def test_a_script_needs_no_pytest(tmp_path: Path, log: list[str]) -> None:
 
 def test_the_partition_of_a_role_and_a_key_of_the_kind(kafka: SharedCluster, log: list[str]) -> None:
     with kafka.up() as live:
-        live._trial.topic_of = lambda name: SimpleNamespace(name=name)  # type: ignore[method-assign]
         live.inject("kill", on="leader", of="orders/2")
         live.inject("wire", on="all", of="response", message="Produce")
 
