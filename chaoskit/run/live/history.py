@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.recording.recorder import WalRecorder
@@ -22,9 +23,6 @@ from chaoskit.run.live.lanes import Lanes
 
 CLIENT = "test"
 """Name of the clients of others in the history."""
-
-IDS = "ids.jsonl"
-"""File of a run folder: the id of each message by its value, as others name it."""
 
 Id = int | str
 
@@ -127,7 +125,7 @@ class LiveHistory:
     def __init__(self, folder: Path, run_id: int, topic: Callable[[str], Topic], where: str) -> None:
         self._wal = WalWriter(folder / "wal", CLIENT, 0)
         self._recorder = WalRecorder(self._wal, run_id)
-        self._ids = (folder / IDS).open("a", encoding="utf-8", buffering=1)
+        self._ids = (folder / store.IDS).open("a", encoding="utf-8", buffering=1)
         self._topic = topic
         self._where = where
         self._lock = threading.Lock()

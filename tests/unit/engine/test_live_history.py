@@ -20,6 +20,7 @@ from chaoskit.history.format.origin import read_run_id, write_origin
 from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.place import Place
+from chaoskit.report.summary import summary
 from chaoskit.run.live.final_read import FinalRead
 from chaoskit.run.live.history import LiveHistory, Sending
 from chaoskit.run.live.plans import LivePlan
@@ -242,10 +243,15 @@ def test_threads_share_a_history(recording: Recording) -> None:
     assert (counts["acked"], counts["received"]) == (400, 400)
 
 
-def test_ids_are_kept_by_value(recording: Recording) -> None:
-    recording.send(5)
+def test_findings_name_messages_as_their_sender_does(recording: Recording) -> None:
+    recording.send(170, stored=False)
+    with (recording.folder / "ids.jsonl").open("a") as file:
+        file.write('{"value": 1, "topic": "or')  # torn by a crash
 
-    assert '"topic": "orders", "id": 5' in (recording.folder / "ids.jsonl").read_text()
+    verdict = recording.judge()
+
+    assert verdict.anomalies["lost"].examples[0]["value_id"] == "170"
+    assert "for example: orders/0: message 170" in summary(verdict, recording.folder)
 
 
 def test_nothing_is_recorded_after_the_end(recording: Recording) -> None:
