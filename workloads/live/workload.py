@@ -16,6 +16,7 @@ class LiveWorkload:
 
     options = LiveOptions
     client_powers: tuple[type, ...] = ()
+    example: Mapping[str, Any] = {"topics": [{"name": "orders"}]}
 
     def topics(self, options: LiveOptions, brokers: int) -> list[Topic]:
         return [Topic(topic.name, LOG, topic.partitions, topic.copies(brokers)) for topic in options.topics]
