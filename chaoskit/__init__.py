@@ -13,27 +13,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed
+    from chaoskit.base.errors import BadInput, ChaoskitError, FaultError, RunFailed
     from chaoskit.judge.verdict.verdict import Found, Verdict
-    from chaoskit.testing.session import ChaosSession, Run, Settings, ShareCluster, SharedCluster
+    from chaoskit.testing.live import BlockFault, LiveCluster
+    from chaoskit.testing.result import Run
+    from chaoskit.testing.session import ChaosSession, Settings
+    from chaoskit.testing.shared import ShareCluster, SharedCluster, live_cluster
 
 __all__ = [
     "BadInput",
+    "BlockFault",
     "ChaosSession",
     "ChaoskitError",
+    "FaultError",
     "Found",
+    "LiveCluster",
     "Run",
     "RunFailed",
     "Settings",
     "ShareCluster",
     "SharedCluster",
     "Verdict",
+    "live_cluster",
 ]
 
 _HOMES = {
-    **dict.fromkeys(("BadInput", "ChaoskitError", "RunFailed"), "chaoskit.base.errors"),
+    **dict.fromkeys(("BadInput", "ChaoskitError", "FaultError", "RunFailed"), "chaoskit.base.errors"),
     **dict.fromkeys(("Found", "Verdict"), "chaoskit.judge.verdict.verdict"),
-    **dict.fromkeys(("ChaosSession", "Run", "Settings", "ShareCluster", "SharedCluster"), "chaoskit.testing.session"),
+    **dict.fromkeys(("BlockFault", "LiveCluster"), "chaoskit.testing.live"),
+    "Run": "chaoskit.testing.result",
+    **dict.fromkeys(("ChaosSession", "Settings"), "chaoskit.testing.session"),
+    **dict.fromkeys(("ShareCluster", "SharedCluster", "live_cluster"), "chaoskit.testing.shared"),
 }
 
 

@@ -10,17 +10,30 @@ import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
     from chaoskit.scenario.typed import ClusterKeys
-    from chaoskit.testing.session import ChaosSession, Run, ShareCluster, SharedCluster
+    from chaoskit.testing.live import LiveCluster
+    from chaoskit.testing.result import Run
+    from chaoskit.testing.session import ChaosSession
+    from chaoskit.testing.shared import Scope, ShareCluster, SharedCluster
 
 _RUNS = pytest.StashKey[list["Run"]]()
 _CLUSTERS = pytest.StashKey[dict[str, "SharedCluster"]]()
+_LIVES = pytest.StashKey[list["LiveCluster"]]()
+_ASKING = pytest.StashKey[list["_Asking"]]()
 _ROUND = "chaos_round"
+
+
+class _Asking(NamedTuple):
+    """The fixture that is being made, or the test that runs: its node, its scope and its name."""
+
+    node: Any
+    scope: str
+    name: str
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,37 +113,67 @@ def chaos(request: pytest.FixtureRequest) -> ChaosSession:
     return session
 
 
-@pytest.fixture
-def chaos_cluster(request: pytest.FixtureRequest) -> ShareCluster:
-    """Share a cluster: `kafka = chaos_cluster(system="kafka", hosts=3, scope="module")`, then `chaos(cluster=kafka)`.
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remember which fixture is being made: `chaos_cluster` needs its scope."""
+    asking = request.config.stash.setdefault(_ASKING, [])
+    asking.append(_Asking(request.node, request.scope, request.fixturename or ""))
+    try:
+        return (yield)
+    finally:
+        asking.pop()
 
-    `scope` is `function`, `module` or `session`. All tests in the scope that ask for the same cluster share one
-    deployment; each test has its own topics. If a test does not restore the deployment, the next one gets a new one.
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """A test may ask `chaos_cluster` itself."""
+    item.config.stash[_ASKING] = [_Asking(item, "function", item.name)]
+
+
+@pytest.fixture(scope="session")
+def chaos_cluster(request: pytest.FixtureRequest) -> ShareCluster:
+    """Share a cluster: `kafka = chaos_cluster(system="kafka", hosts=3)`, then `chaos(cluster=kafka)` or `kafka.up()`.
+
+    `scope` is that of the fixture that asks, or the test, unless it is given. All tests in the scope that ask for the
+    same cluster share one deployment; each run has its own topics. If a run does not restore the deployment, the next
+    one gets a new one.
     """
     from chaoskit.run.site import Site  # noqa: PLC0415
-    from chaoskit.testing.session import SharedCluster  # noqa: PLC0415
+    from chaoskit.testing.shared import SharedCluster  # noqa: PLC0415
 
-    def share(
-        *, scope: Literal["function", "module", "session"] = "function", **spec: Unpack[ClusterKeys]
-    ) -> SharedCluster:
-        scopes = {
-            "function": request.node,
-            "module": request.node.getparent(pytest.Module) or request.session,
-            "session": request.session,
-        }
-        if scope not in scopes:
-            raise pytest.UsageError(f"chaos_cluster: unknown scope {scope!r}; known: {', '.join(scopes)}")
-        node = scopes[scope]
+    config = request.config
+    lives = config.stash.setdefault(_LIVES, [])
+
+    def share(*, scope: Scope | None = None, **spec: Unpack[ClusterKeys]) -> SharedCluster:
+        asking = config.stash[_ASKING][-1]
+        node = asking.node if scope is None else _node(asking, scope)
         clusters: dict[str, SharedCluster] = node.stash.setdefault(_CLUSTERS, {})
         key = repr(sorted(spec.items()))
         if key not in clusters:
-            settings = _settings(request.config, 0)
+            settings = _settings(config, 0)
             site = Site(settings.store, keep=settings.keep)
             node.addfinalizer(site.close)
-            clusters[key] = SharedCluster(spec, site)
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", asking.name).strip("-")
+            clusters[key] = SharedCluster(spec, site, name, settings.seed, lives)
         return clusters[key]
 
     return share
+
+
+def _node(asking: _Asking, scope: str) -> Any:
+    """Return the node of a scope, which must not be narrower than that of the fixture that asks."""
+    kinds = {
+        "function": pytest.Item, "class": pytest.Class, "module": pytest.Module, "package": pytest.Package,
+        "session": pytest.Session,
+    }  # fmt: skip
+    if scope not in kinds:
+        raise pytest.UsageError(f"chaos_cluster: unknown scope {scope!r}; known: {', '.join(kinds)}")
+    if list(kinds).index(scope) < list(kinds).index(asking.scope):
+        raise pytest.UsageError(
+            f"chaos_cluster: scope {scope!r} ends before the fixture that asks, whose scope is {asking.scope!r}; "
+            "remove scope=..."
+        )
+    return asking.node.getparent(kinds[scope]) or asking.node.session
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -146,14 +189,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             if run.verdict.run in said:
                 continue
             report.sections.append((f"chaos run {run.verdict.run}", run.summary))
+        report.sections += [("chaos live cluster", f"run folder: {live.folder}") for live in _lives(item)]
 
 
 def _record(item: pytest.Item) -> None:
     """Add the properties of a test's runs, for JUnit XML; those of several runs are numbered."""
-    runs = item.stash.get(_RUNS, [])
+    runs: list[Run | LiveCluster] = [*item.stash.get(_RUNS, []), *_lives(item)]
     for number, run in enumerate(runs, start=1):
         prefix = f"run{number}_" if len(runs) > 1 else ""
         item.user_properties += [(prefix + name, value) for name, value in run.properties.items()]
+
+
+def _lives(item: pytest.Item) -> list[LiveCluster]:
+    """Return the live clusters that a test uses."""
+    return item.config.stash.get(_LIVES, []) if "chaos_cluster" in getattr(item, "fixturenames", ()) else []
 
 
 class ScenarioFile(pytest.File):

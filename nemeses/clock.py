@@ -120,6 +120,7 @@ class ClockOffset(Nemesis):
     delays = False
     renews = False
     parameters: type[BaseModel] = OffsetParameters
+    before_boot = True
     host_powers = (SettableClock,)
 
     def occupies(self, parameters: Any) -> Collection[HostPart]:

@@ -3,6 +3,7 @@
 ChaoskitError
 ├── BadInput       254: the request cannot be carried out; nothing was started
 ├── RunFailed      255: the run failed; everything recorded was kept and the machine was cleaned up
+├── FaultError     255: a fault of a live cluster had no effect, or was not healed
 ├── RunInterrupted 255: the user ended a run before its load began; the machine was cleaned up
 └── WouldDownload  255: caught in a dry run, which tells it
 """
@@ -31,6 +32,10 @@ class BadInput(ChaoskitError):
 
 class RunFailed(ChaoskitError):
     """A run failed before it could be judged; the message names the run folder and its logs."""
+
+
+class FaultError(ChaoskitError):
+    """A fault of a live cluster had no effect, or was not healed; the message is the evidence."""
 
 
 class RunInterrupted(ChaoskitError):

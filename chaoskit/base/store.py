@@ -28,6 +28,9 @@ EFFECTIVE = "effective.json"
 MACHINE = "machine.jsonl"
 """What the machine did while the load ran."""
 
+IDS = "ids.jsonl"
+"""Of a live cluster: how the clients of others name their messages."""
+
 EXPOSURE = "exposure.json"
 """The durability lag and the loss windows in each second of a run whose disks were recorded."""
 

@@ -45,6 +45,11 @@ def properties(verdict: Verdict, folder: Path) -> dict[str, str]:
     return {f"chaoskit_{name}": _text(str(value)) for name, value in values.items()}
 
 
+def run_properties(seed: int, folder: Path) -> dict[str, str]:
+    """Return what a CI system should show of a run that is not judged yet."""
+    return {f"chaoskit_{name}": _text(str(value)) for name, value in {"seed": seed, "run_folder": folder}.items()}
+
+
 def junit(cases: Iterable[Case]) -> bytes:
     """Return the XML. A run that is not valid is a failure whose text is its summary."""
     suite = Xml.Element("testsuite", name="chaoskit")

@@ -342,7 +342,9 @@ def program() -> str:
 
 def _side(example: Mapping[str, Any], prefix: str) -> str:
     parts = []
-    if f"{prefix}value" in example:
+    if f"{prefix}value_id" in example:
+        parts.append(f"message {one_line(example[f'{prefix}value_id'])}")
+    elif f"{prefix}value" in example:
         value = example[f"{prefix}value"]
         parts.append(f"message {value & ((1 << PRODUCER_SHIFT) - 1):,} of producer {value >> PRODUCER_SHIFT}")
     if f"{prefix}position" in example:

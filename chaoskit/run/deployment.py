@@ -29,6 +29,9 @@ from chaoskit.scenario.machine import rooting
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
 
+LOGS = "logs"
+"""Folder of a run folder with the logs of processes, by host."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
@@ -162,7 +165,7 @@ class Deployment:
 
     def collect(self, folder: Path) -> bool:
         """Copy logs and disk recordings to a run folder; return whether there was a recording."""
-        _collect_logs(self.service, folder)
+        collect_logs(self.service, folder)
         return bool(self._lab.keep(folder / store.RECORDINGS))
 
     def close(self) -> None:
@@ -222,14 +225,15 @@ def start(service: Service) -> None:
         on_each(installation.hosts, installation.start)
 
 
-def _collect_logs(service: Service, folder: Path) -> None:
+def collect_logs(service: Service, folder: Path) -> None:
+    """Copy the log of each process to a run folder; where that fails, a file says why."""
     installation = optional(service, Installation)
     if installation is None:
         return
 
     def collect(host: ServiceHost) -> None:
         for name in installation.services(host):
-            target = folder / "logs" / host.name / f"{name}.log"
+            target = folder / LOGS / host.name / f"{name}.log"
             try:
                 host.get(host.log_path(name), target)
             except (ChaoskitError, OSError) as error:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed, RunInterrupted
@@ -25,6 +26,16 @@ from chaoskit.run.interruption import Interruption, TooEarly, interruptible
 from chaoskit.run.trial import Trial
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import Plan
+
+
+class Opened(NamedTuple):
+    """A run that was opened: its plan with the settings in effect, its folder, its start (CLOCK_MONOTONIC, ns), and the
+    log of its events."""
+
+    plan: Plan
+    folder: Path
+    origin_ns: int
+    log: EventLog
 
 
 class Site:
@@ -46,6 +57,8 @@ class Site:
         self._keep = keep
         self._shared = shared
         self._deployment: Deployment | None = None
+        self._held = False
+        self._closing = False
         self.interrupted: bool = False
 
     def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
@@ -61,15 +74,12 @@ class Site:
             RunInterrupted: the user ended it before its load began, or interrupted one that then failed, or the one
                 before.
         """
-        if self.interrupted:
-            raise RunInterrupted("interrupted: nothing else was started")
-        watcher.on(PhaseBegun("check the scenario"))
-        check_machine(plan)
-        plan = observed(plan)
-        folder = store.new_run_folder(self._store, plan.scenario.name)
-        store.write_yaml(folder / store.SCENARIO, plan.resolved())
-        origin_ns = write_origin(folder / "wal")
-        log = EventLog(folder, origin_ns, watcher)
+        if not plan.workload.tasks(plan.workload_options):
+            raise BadInput(
+                f"{plan.source}: workload.kind: the clients of {plan.scenario.workload.kind} are the user's own; see "
+                "docs/pytest.md, A live cluster"
+            )
+        plan, folder, origin_ns, log = self.open(plan, watcher)
         try:
             with room_in(folder), _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
                 try:
@@ -95,8 +105,50 @@ class Site:
             if folder.exists():
                 owner.give_all(folder)
 
+    def open(self, plan: Plan, watcher: Watcher) -> Opened:
+        """Check the machine, and make a run folder for a plan; raises like `run`."""
+        if self.interrupted:
+            raise RunInterrupted("interrupted: nothing else was started")
+        if self._held:
+            raise BadInput(f"{plan.source}: a live cluster is up on this deployment; end its block first")
+        watcher.on(PhaseBegun("check the scenario"))
+        check_machine(plan)
+        plan = observed(plan)
+        folder = store.new_run_folder(self._store, plan.scenario.name)
+        store.write_yaml(folder / store.SCENARIO, plan.resolved())
+        origin_ns = write_origin(folder / "wal")
+        return Opened(plan, folder, origin_ns, EventLog(folder, origin_ns, watcher))
+
+    def hold(self, plan: Plan, watcher: Watcher) -> Deployment:
+        """Return a started deployment for a plan, which stays open until `let_go`."""
+        self._held = True
+        deployment = self._deployed(plan, watcher)
+        deployment.start()
+        return deployment
+
+    def let_go(self, folder: Path, watcher: Watcher, *, restored: bool) -> None:
+        """Save what was recorded on the deployment; keep it for the next run if it is as good as new.
+
+        Args:
+            folder: the run folder.
+            watcher: receives the events.
+            restored: see `Trial.restored`.
+        """
+        try:
+            if self._deployment is not None:
+                self._after(self._deployment, folder, watcher, restored=restored)
+        finally:
+            self._held = False
+            if self._closing:
+                self.close()
+
     def close(self) -> None:
-        """Close the deployment, if there is one."""
+        """Close the deployment, if there is one; one that is held is closed once it is let go."""
+        self._closing = self._held
+        if not self._held:
+            self._discard()
+
+    def _discard(self) -> None:
         if self._deployment is not None:
             deployment, self._deployment = self._deployment, None
             deployment.close()
@@ -119,7 +171,7 @@ class Site:
                 deployment.start()
                 trial.execute()
             finally:
-                self._after(deployment, trial, folder, watcher)
+                self._after(deployment, folder, watcher, restored=trial.restored)
         finally:
             # Compact the write-ahead logs into the history; if that fails, they are kept.
             finish(folder)
@@ -127,18 +179,18 @@ class Site:
 
     def _deployed(self, plan: Plan, watcher: Watcher) -> Deployment:
         if self._deployment is not None and not self._deployment.serves(plan):
-            self.close()
+            self._discard()
         if self._deployment is None:
             self._deployment = Deployment(plan, watcher, keep=self._keep)
         return self._deployment
 
-    def _after(self, deployment: Deployment, trial: Trial, folder: Path, watcher: Watcher) -> None:
+    def _after(self, deployment: Deployment, folder: Path, watcher: Watcher, *, restored: bool) -> None:
         """Save what was recorded; then keep or close the deployment, even if saving failed."""
         reusable = False
         try:
             deployment.end_trial(watcher)
             recorded = deployment.collect(folder)
-            if self._shared and trial.restored and not recorded:
+            if self._shared and restored and not recorded:
                 with suppress(ChaoskitError):  # the next trial gets another deployment
                     deployment.service.end_trial()
                     reusable = True
@@ -147,7 +199,7 @@ class Site:
                 self._deployment = None
                 deployment.leave(watcher)
             elif not reusable:
-                self.close()
+                self._discard()
 
 
 def observed(plan: Plan) -> Plan:

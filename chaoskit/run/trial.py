@@ -7,23 +7,17 @@ is kept even if a step fails.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
-from chaoskit.contract.guarantees.act import Damage
-from chaoskit.contract.installed import nemesis
-from chaoskit.contract.power import optional
-from chaoskit.contract.systems.installation import Revival, Supervision
-from chaoskit.contract.systems.service import Reporting, ServiceError
+from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
 from chaoskit.contract.workloads.traits import Backlog, Paced, Routed
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.digesting import live
-from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run import gauge
 from chaoskit.run.application.instances import Instances
@@ -35,6 +29,7 @@ from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.faults.conductor import Conductor
 from chaoskit.run.faults.due import Held
+from chaoskit.run.faults.restoring import restores
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
 from chaoskit.run.interruption import INTERRUPTED, Interruption
@@ -42,8 +37,8 @@ from chaoskit.run.recovering import Recovering
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
+from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
-from chaoskit.scenario.timeline import PlannedFault
 
 _TICK_S = 0.2
 
@@ -82,11 +77,10 @@ class Trial:
         self._origin_ns = origin_ns
         self._watcher = watcher
         self._interrupted = interrupted
-        self._namespace = deployment.namespace()
+        self._tenancy = Tenancy(plan, deployment, folder, watcher)
         self._load_start_ns = 0
         self._digester: Digester | None = None
         self._problems: list[str] = []
-        self._revived_before = 0
         self._application: Instances | None = None
 
     def execute(self) -> None:
@@ -95,45 +89,15 @@ class Trial:
         Raises:
             ChaoskitError: a step failed.
         """
-        self._describe()
-        self._begin()
+        self._tenancy.begin()
         self._with_cluster()
-
-    def _describe(self) -> None:
-        deployment = self._deployment
-        before = {"id": deployment.id, "namespace": self._namespace, "before": list(deployment.trials)}
-        store.write_json(self._folder / store.DEPLOYMENT, before)
-        deployment.trials.append(store.run_name(self._folder))
-
-    def _begin(self) -> None:
-        """Prepare the system and create the trial's topics."""
-        service, topics = self._service, self._plan.declared.topics
-        self._revived_before = len(self._revivals())
-        write_topics(self._folder / "wal", {topic.name: topic.model.name for topic in topics})
-        self._watcher.on(PhaseBegun("ready"))
-        service.begin_trial(self._namespace, self._plan.system_options)
-        service.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
-        created = [topic for topic in (*topics, *self._plan.side_topics) if topic.stored]
-        self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in created])
-        self._report_settings()
-        self._deployment.sync()
-
-    def _report_settings(self) -> None:
-        """Keep the settings in effect; if nobody reports them, the verdict says so."""
-        if reporting := optional(self._service, Reporting):
-            settings: Mapping[str, Mapping[str, Any]] = {}
-            try:
-                settings = reporting.settings_in_effect()
-            except ServiceError as error:
-                self._watcher.on(Problem(str(error)))
-            store.write_json(self._folder / store.EFFECTIVE, settings)
 
     def _with_cluster(self) -> None:
         with crew_of(self._plan, self._folder) as crew:
             seats = Seats(self._deployment.seats)
             journal, held = self._deployment.journal, self._interrupted.held
             fleet = Fleet(self._folder, journal, self._order(), crew, seats, held=held)
-            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._in_history)
+            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history)
             try:
                 self._drive(fleet, survey, seats)
             finally:
@@ -153,7 +117,9 @@ class Trial:
         consumers = [client for client in clients if client not in producers]
         if self._plan.application is not None:
             self._watcher.on(PhaseBegun("application"))
-            self._application = start_application(self._plan, self._deployment, fleet, self._folder, self._in_system)
+            self._application = start_application(
+                self._plan, self._deployment, fleet, self._folder, self._tenancy.in_system
+            )
         conductor = self._conductor(fleet, survey, clients)
         if self._application is not None:
             self._application.occupancy = conductor.course.occupancy
@@ -197,10 +163,10 @@ class Trial:
             liveness["recovered"]
             and ("group" not in liveness or _serves(liveness["group"]))
             and conductor.course.all_healed
-            and all(map(_restores, self._plan.faults))
+            and all(map(restores, self._plan.faults))
             and not self._interrupted.is_set()
         )
-        liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed(), "answered": survey.answered}
+        liveness |= {"dropped_faults": conductor.dropped, "answered": survey.answered}
         liveness |= {"load_held_s": round(held_ns / 1e9, 3)} if held_ns else {}
         self._keep(liveness, {"end_ns": load_end_ns - self._origin_ns, "backlog": backlog.told(self._origin_ns)})
 
@@ -213,7 +179,7 @@ class Trial:
             self._folder,
             origin_ns=self._origin_ns,
             watcher=self._watcher,
-            in_system=self._in_system,
+            in_system=self._tenancy.in_system,
             changed=survey.soon,
             triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
             application=self._application,
@@ -223,7 +189,9 @@ class Trial:
         """Write how the load went, and how the system was afterwards."""
         paced = self._plan.declared.get(Paced)
         load["paced"] = None if paced is None else asdict(paced)
-        content = {**liveness, "load_start_ns": self._load_start_ns, "load": load, "problems": self._problems}
+        crashed, doubts = self._tenancy.crashed(self._load_start_ns + self._origin_ns, self._origin_ns)
+        own = {"crashed": crashed, "load_start_ns": self._load_start_ns, "load": load}
+        content = {**liveness, **own, "problems": [*self._problems, *doubts]}
         store.write_json(self._folder / store.RECOVERY, content)
 
     def _digest(self, start_ns: int) -> None:
@@ -233,24 +201,6 @@ class Trial:
             assert routed is not None
             live.begin(self._folder, len(routed.places), start_ns)
             self._digester = Digester(self._folder, self._folder / "logs" / "digester.log")
-
-    def _crashed(self) -> list[dict[str, Any]]:
-        """Return the services that exited or hung by themselves since the load began, and were started again."""
-        load_ns = self._load_start_ns + self._origin_ns
-        revivals = self._revivals()[self._revived_before :]
-        crashed = [revival for revival in revivals if revival.at_ns >= load_ns]
-        self._problems += [
-            f"{revival.service} on {revival.host} had to be restarted before the load: it {revival.why}"
-            for revival in revivals
-            if revival.at_ns < load_ns
-        ]
-        for crash in crashed:
-            self._watcher.on(ServiceRevived(crash.host, crash.service, crash.why))
-        return [{**crash._asdict(), "at_ns": crash.at_ns - self._origin_ns} for crash in crashed]
-
-    def _revivals(self) -> Sequence[Revival]:
-        supervision = optional(self._service, Supervision)
-        return supervision.revivals() if supervision else ()
 
     def _wait_for_load(
         self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging
@@ -302,23 +252,11 @@ class Trial:
             "connection": self._service.client_settings(),
             "wal": str(self._folder / "wal"),
             "run_id": read_run_id(self._folder / "wal"),
-            "namespace": self._namespace,
+            "namespace": self._tenancy.namespace,
             "bound_ns": scenario.recovery,
             "application_hosts": [host.address for host in self._deployment.application_hosts],
         }
 
-    def _in_system(self, name: str) -> str:
-        return self._namespace + name
-
-    def _in_history(self, name: str) -> str:
-        return name.removeprefix(self._namespace)
-
 
 def _serves(group: Mapping[str, Any] | None) -> bool:
     return group is not None and not group["behind"]
-
-
-def _restores(fault: PlannedFault) -> bool:
-    kind = nemesis(fault.kind)
-    damage = kind.damage(kind.parameters.model_validate(fault.parameters))
-    return kind.restores and damage in (Damage.NONE, Damage.FORGETS)

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, Unpack
+from typing import Unpack
 
-from chaoskit.base import owner
-from chaoskit.base.errors import BadInput, ChaoskitError, RunInterrupted, nearest
-from chaoskit.base.plain import below, one_line
-from chaoskit.contract import installed
-from chaoskit.contract.event import Event
-from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
-from chaoskit.report.junit import properties
-from chaoskit.report.summary import summary
-from chaoskit.report.telling import told
 from chaoskit.run.site import Site
-from chaoskit.scenario.model import Scenario, merge
+from chaoskit.scenario.model import Scenario
 from chaoskit.scenario.plan import Plan, make_plan, read_plan
-from chaoskit.scenario.typed import Cluster, ClusterKeys, Expect, Fault, MoreKeys, Workload
-
-_NOT_FOUND = Found(0, True, "none found")
+from chaoskit.scenario.typed import Cluster, Expect, Fault, MoreKeys, Workload
+from chaoskit.testing.result import Run
+from chaoskit.testing.shared import SharedCluster
+from chaoskit.testing.showing import Lines, PlainErrors
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,85 +25,6 @@ class Settings:
     store: Path
     seed: int | None = None
     keep: bool = False
-
-
-class Anomalies(Mapping[str, Found]):
-    """The anomalies of a run by name. An anomaly that was not found has count 0; an unknown name is a KeyError."""
-
-    def __init__(self, anomalies: Mapping[str, Found]) -> None:
-        self._anomalies = anomalies
-
-    def __getitem__(self, name: str) -> Found:
-        if name not in installed.anomalies():
-            raise KeyError(f"unknown anomaly {name!r}; {nearest(name, installed.anomalies())}")
-        return self._anomalies.get(name, _NOT_FOUND)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._anomalies)
-
-    def __len__(self) -> int:
-        return len(self._anomalies)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A finished run: its folder and its verdict."""
-
-    folder: Path
-    verdict: Verdict
-
-    @property
-    def anomalies(self) -> Anomalies:
-        """The anomalies found, by name."""
-        return Anomalies(self.verdict.anomalies)
-
-    @property
-    def summary(self) -> str:
-        """A text summary of the run, with evidence, seed, folder and the command that replays it."""
-        return summary(self.verdict, self.folder)
-
-    @property
-    def properties(self) -> dict[str, str]:
-        """What a CI system should show of the run: seed, counts, verdict, folder, replay command."""
-        return properties(self.verdict, self.folder)
-
-    def assert_valid(self) -> None:
-        """Fail unless the verdict is valid.
-
-        Raises:
-            AssertionError: the message has the summary.
-        """
-        __tracebackhide__ = True
-        if self.verdict.verdict != VALID:
-            message = f"{self.verdict.headline}; the run is {self.verdict.verdict}: {self.verdict.reasons[0]}"
-            raise AssertionError(f"{one_line(message)}\n{self.summary}")
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCluster:
-    """A cluster shared by several runs, as long as each restores it; see `chaos_cluster`.
-
-    Attributes:
-        spec: `cluster:` of the scenarios.
-        site: holds the deployment.
-    """
-
-    spec: Mapping[str, Any]
-    site: Site
-
-    def __call__(self, **changes: Any) -> SharedCluster:
-        """Return the same cluster with some keys changed; if these require another deployment, a new one is made."""
-        return SharedCluster(merge(self.spec, changes), self.site)
-
-
-class ShareCluster(Protocol):
-    """The fixture `chaos_cluster`."""
-
-    def __call__(
-        self, *, scope: Literal["function", "module", "session"] = "function", **spec: Unpack[ClusterKeys]
-    ) -> SharedCluster:
-        """Return the cluster with these keys that the tests of a scope share."""
-        ...
 
 
 class ChaosSession:
@@ -165,19 +77,10 @@ class ChaosSession:
 
     def _run(self, planned: Callable[[], Plan], site: Site | None) -> Run:
         __tracebackhide__ = True
-        try:
+        with PlainErrors():
             plan = planned()
             with nullcontext(site) if site is not None else self._own_site() as here:
-                folder, verdict = here.run(plan, _Lines())
-        except PermissionError as error:
-            raise owner.refused(error) from None
-        except BadInput as error:
-            raise BadInput(below(str(error))) from None  # without the frames of chaoskit, which say nothing to the user
-        except RunInterrupted as error:
-            raise KeyboardInterrupt(below(str(error))) from None
-        except ChaoskitError as error:
-            error.args = (below(str(error)),)  # pytest prints it
-            raise
+                folder, verdict = here.run(plan, Lines())
         self.runs.append(Run(folder, verdict))
         if here.interrupted:
             raise KeyboardInterrupt(f"interrupted; what was recorded is judged: {folder}")
@@ -185,11 +88,3 @@ class ChaosSession:
 
     def _own_site(self) -> Site:
         return Site(self._settings.store, keep=self._settings.keep, shared=False)
-
-
-class _Lines:
-    """Prints progress lines to stderr, which pytest shows if the test fails."""
-
-    def on(self, event: Event) -> None:
-        if line := told(event):
-            sys.stderr.write(f"{one_line(line)}\n")

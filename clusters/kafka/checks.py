@@ -102,7 +102,7 @@ def _check_sizes(declared: Declared) -> None:
             f"workload.replication: {declared.replication} replicas require as many brokers; there are "
             f"{declared.brokers}"
         )
-    if (least := min_insync(declared.options)) > declared.replication > 0:
+    if declared.topics and (least := min_insync(declared.options)) > declared.replication > 0:
         raise BadInput(
             f"min.insync.replicas: {least} of {declared.replication} replicas (workload.replication) can never be in "
             f"sync, and Kafka counts it as {declared.replication} or takes no message; write {declared.replication} or "

@@ -219,6 +219,7 @@ class Nemesis(Protocol):
         renews: whether it can be made again, see `renew`, after a boot of its host that another fault causes; otherwise
             it does not hold beside a fault that occupies the power.
         restores: whether healing restores the deployment fully, so that another trial may use it.
+        before_boot: whether its hosts must be made ready for it before they boot.
         host_powers: powers that its target hosts must have.
         disk_powers: powers that the targeted disk must have; its parameters are then an `OnDisk`.
         service_powers: powers that the cluster must have.
@@ -240,6 +241,7 @@ class Nemesis(Protocol):
     abrupt: bool = False
     renews: bool = True
     restores: bool = True
+    before_boot: bool = False
     host_powers: tuple[type, ...] = ()
     disk_powers: tuple[type, ...] = ()
     service_powers: tuple[type, ...] = ()

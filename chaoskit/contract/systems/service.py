@@ -107,7 +107,8 @@ class Endpoints(Protocol):
     """Optional power of a service: say where applications of others connect."""
 
     def endpoints(self) -> str:
-        """Return it as the system's own clients are told, such as `10.1.0.1:9092,10.1.0.2:9092`."""
+        """Return it as the system's own clients are told, such as `10.1.0.1:9092,10.1.0.2:9092`; with the login, if one
+        is needed."""
         ...
 
 

@@ -71,6 +71,11 @@ class Subject:
         """Whether the history was imported."""
         return self.plan is None
 
+    @property
+    def replayable(self) -> bool:
+        """Whether chaoskit ran the clients, and can do it again."""
+        return self.plan is not None and bool(self.plan.workload.tasks(self.plan.workload_options))
+
     def describe(self, position: int) -> str:
         """Return a position in the system's own notation; empty if it is a plain number."""
         system = self.plan.system if self.plan else None

@@ -20,6 +20,7 @@ from chaoskit.judge.findings.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.findings.unrecorded import unrecorded
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.verdict.headline import missing_of
+from chaoskit.judge.verdict.ids import with_ids
 from chaoskit.judge.verdict.verdict import Found, allow, derive, describe_cause
 
 EXAMPLES_MAX = 5
@@ -90,7 +91,7 @@ def _judged_anomaly(  # noqa: PLR0917 - see `judge`
         allowance.why,
         with_procedure(allowance.remedy or (anomaly.remedy if count else ""), described),
         _between_s(rows),
-        tuple(examples(rows, history.operations, subject.describe)),
+        tuple(with_ids(examples(rows, history.operations, subject.describe), history.folder)),
         described,
         doubt,
         _not_looked_for(anomaly, history, unjudged) if not count and name in subject.expect else "",

@@ -116,7 +116,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         verdict=outcome,
         reasons=reasons,
         load_start_s=round(subject.load_start_ns / 1e9, 3),
-        replayable=not subject.imported,
+        replayable=subject.replayable,
         anomalies=anomalies,
         faults=faults,
         audit=audit,

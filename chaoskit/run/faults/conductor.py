@@ -24,7 +24,7 @@ from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Occupancy
-from chaoskit.run.faults.running import RunningFault, words
+from chaoskit.run.faults.running import RunningFault, settle
 from chaoskit.run.faults.targeting import Targeting
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.scenario.plan import Plan
@@ -117,7 +117,7 @@ class Conductor:
         for kind, dropped in self._limited.items():
             count = sum(planned.kind == kind and _is_limited(planned) for planned in self._faults)
             self.missed.append(f"{dropped} of {count} {kind} were dropped: the load ended before their turn")
-        self._settle()
+        settle(self.course)
         self.course.log.close()
 
     def _run(self, number: int, planned: PlannedFault) -> None:
@@ -139,17 +139,6 @@ class Conductor:
             else:
                 self.missed.append(f"{planned.kind} was dropped: the load ended before its turn")
         self.course.watcher.on(FaultDropped(number, planned.kind))
-
-    def _settle(self) -> None:
-        """Prove what could not be proved of a healing as long as another fault held."""
-        for fault, proof in self.course.owed:
-            try:
-                fault.say(f"after the other faults: {proof()}")
-            except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
-                self.course.all_healed = False
-                fault.healed_ns = None
-                self.course.fail(fault, f"not healed: {words(error)}")
-            self.course.record(fault)
 
 
 def _is_limited(planned: PlannedFault) -> bool:

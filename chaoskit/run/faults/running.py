@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -30,14 +32,20 @@ class RunningFault:
         number: its number in the run.
         planned: the fault as it was planned.
         course: what all faults of the run share.
+        release: ends a fault that lasts until somebody sets it; None: it lasts as long as was planned.
 
     Attributes:
         record: the fault as it is recorded.
+        begun: set once its effect is proved, or it is known that it has none.
     """
 
-    def __init__(self, number: int, planned: PlannedFault, course: Course) -> None:
+    def __init__(
+        self, number: int, planned: PlannedFault, course: Course, release: threading.Event | None = None
+    ) -> None:
         self._planned = planned
         self._course = course
+        self._release = release
+        self.begun: threading.Event = threading.Event()
         self.record: Fault = Fault(
             number, planned.kind, course.now_ns(), planned.on, planned.for_ns, planned.parameters
         )
@@ -56,6 +64,7 @@ class RunningFault:
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             course.fail(self.record, f"no effect: {words(error)}")
         finally:
+            self.begun.set()
             course.due.remove(number)
             course.occupancy.release(number)
         course.record(self.record)
@@ -121,6 +130,17 @@ class RunningFault:
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
             self._course.fail(self.record, f"no effect: {words(error)}")
         self._heal()
+        if self._release is not None and self._planned.for_ns is not None:
+            self._note_length()
+
+    def _note_length(self) -> None:
+        """Record for how long it held, since nobody planned that."""
+        record = self.record
+        record.for_ns = (record.heal_ns or record.start_ns) - record.start_ns
+        try:
+            self._course.enter(replace(self._planned, for_ns=record.for_ns), record)
+        except HistoryFull as error:
+            self._course.end(error)
 
     def _struck(self, targets: Sequence[str]) -> Strike:
         """Return what the nemesis is given."""
@@ -168,6 +188,7 @@ class RunningFault:
         course.log.record(record.row())
         course.changed()
         course.watcher.on(FaultProved(record.number, record.kind, record.targets, evidence.sentence, evidence.figures))
+        self.begun.set()
 
     def _made(self) -> Evidence:
         self._nemesis.inject(self._strike)
@@ -179,13 +200,18 @@ class RunningFault:
 
     def _hold(self) -> None:
         """Wait until it is over; make it again where a boot has removed it."""
-        until_ns = self.record.start_ns + (self._planned.for_ns or 0)
-        while (left_ns := until_ns - self._course.now_ns()) > 0:
-            if self._course.stop.wait(min(left_ns / 1e9, _TURN_POLL_S)):
-                return
+        while not self._is_over():
             booted = {host.name for host in self._boots.booted()}
             if lost := [host for host in self._nemesis.carriers(self._strike) if host.name in booted]:
                 self._renew(lost)
+
+    def _is_over(self) -> bool:
+        """Wait a moment; return whether it has lasted long enough."""
+        stop, lasts_ns = self._course.stop, self._planned.for_ns
+        if self._release is not None and lasts_ns is not None:
+            return self._release.wait(_TURN_POLL_S) or stop.is_set()
+        left_ns = self.record.start_ns + (lasts_ns or 0) - self._course.now_ns()
+        return left_ns <= 0 or stop.wait(min(left_ns / 1e9, _TURN_POLL_S))
 
     def _renew(self, lost: Sequence[ServiceHost]) -> None:
         record, names, seen_ns = self.record, ", ".join(host.name for host in lost), self._course.now_ns()
@@ -241,6 +267,19 @@ class RunningFault:
         self._strike.owed.clear()
         self._nemesis.heal(self._strike)
         return self._nemesis.verify_healed(self._strike)
+
+
+def settle(course: Course) -> None:
+    """Prove what could not be proved of a healing as long as another fault held; none holds any more."""
+    owed, course.owed[:] = list(course.owed), []
+    for fault, proof in owed:
+        try:
+            fault.say(f"after the other faults: {proof()}")
+        except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
+            course.all_healed = False
+            fault.healed_ns = None
+            course.fail(fault, f"not healed: {words(error)}")
+        course.record(fault)
 
 
 def words(error: Exception) -> str:

@@ -72,7 +72,7 @@ def _check_declarations(workload: Workload, options: Any, wants: Wants) -> None:
     tasks = workload.tasks(options)
     names = [task.client for task in tasks]
     wants.that(len(set(names)) == len(names), f"two tasks have the same name: {names}")
-    wants.that(any(task.role == PRODUCER for task in tasks), f"no task has the role {PRODUCER}")
+    wants.that(not tasks or any(task.role == PRODUCER for task in tasks), f"no task has the role {PRODUCER}")
     wants.that(AUDITOR not in names, "the auditor must not be among the tasks: it is added to every run")
     for role in (PRODUCER, CONSUMER):
         wants.that(isinstance(workload.client_settings(options, role), Mapping), f"no client settings for a {role}")

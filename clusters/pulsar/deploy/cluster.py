@@ -97,13 +97,17 @@ class PulsarCluster(StorageStack[PulsarOptions]):
 
     def client_settings(self) -> dict[str, Any]:
         return {
-            "service_url": "pulsar://" + ",".join(f"{address}:{BROKER_PORT}" for address in self._brokers),
+            "service_url": self.endpoints(),
             "brokers": self._brokers,
             NAMESPACE: self._namespace,
             BEGINS: self._begins,
             QUEUES: {topic.name: dict(topic.settings) for topic in self._topics if topic.model is QUEUE},
             **own_client(self._options),
         }
+
+    def endpoints(self) -> str:
+        """See `chaoskit.contract.systems.service.Endpoints`: the service URL."""
+        return "pulsar://" + ",".join(f"{address}:{BROKER_PORT}" for address in self._brokers)
 
     def configuration(self, index: int) -> Mapping[str, str]:
         files = dict(super().configuration(index))

@@ -23,7 +23,16 @@ from clusters.rabbitmq.queues import declarations, mirroring
 from clusters.rabbitmq.releases import has_groups_of_streams, metadata_of
 from clusters.rabbitmq.roles import Coordinators, RabbitRoles
 from clusters.rabbitmq.routing import binding, route
-from clusters.rabbitmq.settings import MANAGEMENT_PORT, WIRE, RabbitOptions, host_name, node_name
+from clusters.rabbitmq.settings import (
+    AMQP_PORT,
+    MANAGEMENT_PORT,
+    PASSWORD,
+    USER,
+    WIRE,
+    RabbitOptions,
+    host_name,
+    node_name,
+)
 from clusters.rabbitmq.streams.names import stream_name
 
 _POLL_S = 0.1
@@ -98,6 +107,10 @@ class RabbitCluster(RabbitService):
     def client_settings(self) -> dict[str, Any]:
         addresses = [host.address for host in self._hosts]
         return {ADDRESSES: addresses, ROUTES: self._routes, CLIENTS: self._options.clients}
+
+    def endpoints(self) -> str:
+        """See `chaoskit.contract.systems.service.Endpoints`: a URL of each node, with the login."""
+        return ",".join(f"amqp://{USER}:{PASSWORD}@{host.address}:{AMQP_PORT}" for host in self._hosts)
 
     def _refusing(self, request: Callable[[], None], key: str) -> None:
         """Carry a request out; what the system refuses is bad input."""

@@ -25,7 +25,7 @@ from chaoskit.interop.jepsen.edn import read_all, write
 from chaoskit.judge.verdict.verdict import Found, Verdict
 from chaoskit.report.html import render
 from chaoskit.report.junit import Case, junit
-from chaoskit.testing.session import Run
+from chaoskit.testing.result import Run
 
 FORGED = "VALID  fake/run"
 ODD = f"\x1b[2J\x1b[31m\x1b]0;pwned\x07\r\n{FORGED}\u202e\x85\u2028{FORGED}\x0b{FORGED}\u2067"
@@ -182,10 +182,10 @@ def test_verbs_print_from_one_place() -> None:
 
 
 def test_progress_of_a_test_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from chaoskit.testing.session import _Lines  # noqa: PLC0415
+    from chaoskit.testing.showing import Lines  # noqa: PLC0415
 
     said = io.StringIO()
     monkeypatch.setattr(sys, "stderr", said)
-    _Lines().on(FaultProved(0, "kill", ("n1",), ODD))
+    Lines().on(FaultProved(0, "kill", ("n1",), ODD))
 
     assert _is_clean(said.getvalue())

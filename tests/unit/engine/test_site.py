@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from samples import plan
 
-from chaoskit.base.errors import RunFailed, RunInterrupted
+from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted
 from chaoskit.contract.event import Event
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.run import site as site_module
@@ -70,3 +70,57 @@ def test_a_run_that_fails_ends_a_series_only_if_it_was_interrupted(
     with pytest.raises(raised, match="no leader"):
         site.run(plan([]), _Nobody())
     assert site.interrupted is interrupts
+
+
+class _Deployment:
+    """A deployment on paper, which serves everything."""
+
+    def __init__(self, *_given: Any, **_more: Any) -> None:
+        self.service = self
+        self.closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return _nothing
+
+    def serves(self, _plan: Any) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def held(site: Site, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The deployment that a live cluster holds."""
+    monkeypatch.setattr(site_module, "Deployment", _Deployment)
+    return site.hold(plan([]), _Nobody())
+
+
+@pytest.mark.parametrize("restored", [True, False])
+def test_what_is_held_is_used_again_only_if_it_is_as_good_as_new(
+    site: Site, held: Any, tmp_path: Path, restored: bool
+) -> None:
+    site.let_go(tmp_path, _Nobody(), restored=restored)
+
+    assert held.closed is not restored
+    assert (site.hold(plan([]), _Nobody()) is held) is restored
+
+
+def test_what_is_held_is_closed_once_it_is_let_go(site: Site, held: Any, tmp_path: Path) -> None:
+    site.close()
+    assert not held.closed
+
+    site.let_go(tmp_path, _Nobody(), restored=True)
+    assert held.closed
+
+
+def test_nothing_else_runs_on_what_is_held(site: Site, held: Any, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"test.yaml: a live cluster is up on this deployment; end its block first"):
+        site.run(plan([]), _Nobody())
+
+
+def test_a_load_of_others_is_not_run(site: Site) -> None:
+    live = plan([], workload={"kind": "live"})
+
+    with pytest.raises(BadInput, match=r"workload.kind: the clients of live are the user's own; see docs/pytest.md"):
+        site.run(live, _Nobody())

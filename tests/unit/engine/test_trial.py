@@ -20,6 +20,7 @@ from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.recovering import Recovering
+from chaoskit.run.tenancy import Tenancy
 from chaoskit.run.trial import Trial
 
 
@@ -36,9 +37,9 @@ class Supervised:
         return self.told
 
 
-def _trial(cluster: Any = None) -> Trial:
-    given: Any = SimpleNamespace(service=cluster, hosts=(), trials=(), namespace=str, on=lambda _: None)
-    return Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=Interruption())
+def _tenancy(cluster: Any) -> Tenancy:
+    given: Any = SimpleNamespace(service=cluster, namespace=str, on=lambda _: None)
+    return Tenancy(plan(), given, Path(), given)
 
 
 def _client(*, running: bool = True, **result: Any) -> Any:
@@ -102,18 +103,17 @@ def test_a_final_read_that_is_interrupted_ends_with_what_was_read(before: bool, 
 
 
 def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem() -> None:
-    trial = _trial(Supervised(3, 9))
-    trial._load_start_ns = 5 * SECOND
+    crashed, doubts = _tenancy(Supervised(3, 9)).crashed(5 * SECOND, 0)
 
-    assert [(crash["service"], crash["at_ns"]) for crash in trial._crashed()] == [("bookie", 9 * SECOND)]
-    assert trial._problems == ["bookie on n1 had to be restarted before the load: it exited"]
+    assert [(crash["service"], crash["at_ns"]) for crash in crashed] == [("bookie", 9 * SECOND)]
+    assert doubts == ["bookie on n1 had to be restarted before the load: it exited"]
 
 
 def test_what_an_earlier_trial_told_is_not_told_again() -> None:
-    trial = _trial(Supervised(3, 9))
-    trial._revived_before = 2
+    tenancy = _tenancy(Supervised(3, 9))
+    tenancy._revived_before = 2
 
-    assert trial._crashed() == []
+    assert tenancy.crashed(0, 0) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,98 @@
+"""The final read of topics whose messages others made: each is told by its content."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.clients.application import ApplicationClients, Record, RecordReader
+from chaoskit.history.recording.recorder import WalRecorder
+from chaoskit.history.recording.wal import WalWriter
+from chaoskit.model import payload
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import Delivery
+from chaoskit.model.operation import AUDITOR
+from chaoskit.model.outcome import FAIL, INFO, OK
+from chaoskit.model.place import Place
+
+_PROCESS = 1
+"""Process of the auditor in the history."""
+
+_POLL_S = 0.1
+_BOUNDS_S = 10.0
+_STALL_S = 30.0
+
+
+class FinalRead:
+    """Reads partitions from their beginning to their end, and records the messages that are known.
+
+    A later read of the same run replaces this one.
+
+    Args:
+        wal: the run's `wal` folder.
+        run_id: identifies the run in its payloads.
+        namespace: what the names of topics begin with in the system.
+        known: returns value and time of the send of a message, given the workload's name of its topic and its content.
+    """
+
+    def __init__(
+        self, wal: Path, run_id: int, namespace: str, known: Callable[[str, bytes], tuple[int, int] | None]
+    ) -> None:
+        for path in [*wal.glob(f"{AUDITOR}-*.wal"), *wal.glob(f"{AUDITOR}.names")]:
+            path.unlink()
+        self._recorder = WalRecorder(log := WalWriter(wal, AUDITOR, _PROCESS), run_id, namespace)
+        self._log = log
+        self._writer = payload.Writer(run_id, payload.SIZE_MIN)
+        self._known = known
+
+    def read(self, clients: ApplicationClients, places: Sequence[Place]) -> str:
+        """Read these partitions, by their names in the workload; return why that did not reach the end, if so."""
+        recorder = self._recorder
+        try:
+            op = recorder.invoke("audit")
+            try:
+                why = self._read(clients, [(recorder.in_system(topic), number) for topic, number in places])
+            except ChaoskitError as error:
+                why = str(error)
+            recorder.complete(op, INFO if why else OK, why or None)
+        finally:
+            self._log.close()
+        return why
+
+    def _read(self, clients: ApplicationClients, places: Sequence[Place]) -> str:
+        reader = clients.records(places)
+        try:
+            bounds = {place: reader.bounds(place, _BOUNDS_S) for place in places}
+            error, deadline = "", time.monotonic() + _STALL_S
+            while time.monotonic() < deadline and any(reader.reached(place) < bounds[place][1] for place in places):
+                came, failure = self._poll(reader)
+                error = failure or error
+                if came:
+                    deadline = time.monotonic() + _STALL_S
+            unread = []
+            for place, (low, end) in bounds.items():
+                reached = reader.reached(place)
+                self._recorder.audited(*place, Bounds(low, end, reached >= end, reached))
+                unread += [place] if reached < end else []
+        finally:
+            reader.close()
+        return error or f"{unread[0][0]}/{unread[0][1]} was not read to its end" if unread else ""
+
+    def _poll(self, reader: RecordReader) -> tuple[bool, str]:
+        recorder = self._recorder
+        op = recorder.invoke("poll")
+        records, error = reader.poll(_POLL_S)
+        recorder.received(op, [delivery for record in records if (delivery := self._delivery(record)) is not None])
+        recorder.complete(op, OK if error is None else FAIL, error)
+        return bool(records), error or ""
+
+    def _delivery(self, record: Record) -> Delivery | None:
+        """Return a record as a delivery of what was sent; None: nobody said that it was."""
+        known = self._known(self._recorder.in_history(record.topic), record.value)
+        if known is None:
+            return None
+        value, sent_ns = known
+        content = self._writer.build(value, sent_ns, sent_ns)
+        return Delivery(record.topic, record.partition, record.key, content, record.position, None)
