@@ -251,8 +251,11 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], str, list[float], str]:
 
 
 def _harmed(faults: Sequence[Effect], leader: str, acked_s: float) -> bool:
-    """Whether something was done to what a leader had, after it had it; a restart drops what is behind a change."""
+    """Whether something was done to what a leader had, after it had it; a restart drops what is behind a change. One
+    that had no process cannot have led, so that nothing follows from that."""
     own = [fault for fault in faults if leader in fault.targets]
+    if any(fault.acts & Act.ENDS and fault.start_ns <= acked_s * SECOND <= fault.over_ns for fault in own):
+        return True
     changed_ns = min((fault.done_ns or 0 for fault in own if fault.damage & Damage.CORRUPTS), default=FOREVER)
     harming = [fault for fault in own if fault.damage or (fault.acts & Act.ENDS and fault.start_ns > changed_ns)]
     return any((fault.done_ns or 0) >= acked_s * SECOND for fault in harming)
