@@ -10,22 +10,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 import pyarrow as pa
-from hdrh.histogram import HdrHistogram
 
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import encoded, merged, percentiles
-from chaoskit.judge.timing.counts import of_series, summed
+from chaoskit.base.latency import encoded, percentiles
 from chaoskit.judge.timing.machine import full
 from chaoskit.judge.timing.metrics import histogram
-from chaoskit.judge.timing.timing import PHASES, QUIET, UNDER
+from chaoskit.judge.timing.timing import PHASES
 from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.run_page import REPORT as RUN_REPORT
 from chaoskit.report.words import due_p99_ms, release
 from spark_analysis import alone
-from spark_analysis.configuration import configuration, settings
+from spark_analysis.configuration import configuration, configurations
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.markdown import markdown
 from spark_analysis.outcome import TaskResults, judge, why_unjudged
@@ -35,7 +32,6 @@ from spark_analysis.standing import ScenarioStanding, standings
 from spark_analysis.tables import SCHEMAS
 from spark_analysis.trends import began_at, trends
 
-_OUTCOMES = ("valid", "invalid", "unknown")
 REPORT, SUMMARY = "report.html", "summary.md"
 
 ALONE_MAX = 5_000_000
@@ -192,7 +188,7 @@ def _tables(runs: list[AnalysedRun], outcomes: Mapping[int, TaskResults]) -> dic
         "fault_kinds": by_kind(everything),
         "unavailable": [row for run in runs for row in unavailable(run, outcomes[run.number])],
         "lost_ages": [row for run in runs for row in lost_ages(run)],
-        "configurations": _configurations(runs, rows, outcomes),
+        "configurations": configurations(runs, rows, outcomes),
         "trends": trends(rows),
     }
 
@@ -226,50 +222,6 @@ def _run_row(run: AnalysedRun, outcome: TaskResults) -> dict[str, Any]:
         **{f"{name}_p99_ms": verdict["latency"].get(name, {}).get("send", {}).get("p99_ms") for name in PHASES},
         "histogram": encoded(recorded),
     }
-
-
-def _configurations(
-    runs: list[AnalysedRun], rows: list[dict[str, Any]], outcomes: Mapping[int, TaskResults]
-) -> list[dict[str, Any]]:
-    result = []
-    for name in sorted({row["configuration"] for row in rows}):
-        own = [(run, row) for run, row in zip(runs, rows, strict=True) if row["configuration"] == name]
-        counts = summed([outcomes[run.number].counts for run, _ in own])
-        quiet, under = histogram(counts, "took", QUIET), _every(counts, UNDER)
-        anomalies: dict[str, int] = {}
-        for anomaly, count in (pair for _, row in own for pair in row["anomalies"]):
-            anomalies[anomaly] = anomalies.get(anomaly, 0) + count
-        lost = anomalies.pop("lost", 0)
-        seconds = sum(row["seconds"] for _, row in own)
-        result.append(
-            {
-                "system": own[0][1]["system"],
-                "configuration": name,
-                "settings": settings(own[0][0].scenario),
-                "runs": len(own),
-                **{outcome: sum(row["verdict"] == outcome for _, row in own) for outcome in _OUTCOMES},
-                "acked": sum(row["acked"] for _, row in own),
-                "lost": lost,
-                "runs_with_loss": sum(row["lost"] > 0 for _, row in own),
-                "anomalies": sorted(anomalies.items(), key=lambda pair: -pair[1]),
-                "disallowed": sorted({anomaly for _, row in own for anomaly in row["disallowed"]}),
-                "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
-                **{key: value for key, value in percentiles(quiet).items() if key != "count"},
-                "under_faults_p99_ms": percentiles(under)["p99_ms"],
-                "longest_unavailable_ms": max((row["longest_unavailable_ms"] or 0.0 for _, row in own), default=None),
-                "without": sum(row["without"] or 0 for _, row in own),
-                "runs_on_full_machines": sum(row["machine_full"] for _, row in own),
-                "histogram": encoded(quiet),
-            }
-        )
-    return result
-
-
-def _every(counts: pa.Table, phase: int) -> HdrHistogram:
-    """Return the latencies of the sends of a phase; those without an acknowledgement count until they were given up."""
-    series = [of_series(counts, name, phase) for name in ("took", "gave_up")]
-    bucket, count = (np.concatenate([rows[name].to_numpy() for rows in series]) for name in ("bucket", "count"))
-    return merged(bucket, count)
 
 
 def _write(analysed: Analysed) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.report import charts, comparisons
+from chaoskit.report import comparisons
+from chaoskit.report.figures import charts
 from chaoskit.report.html import render
 from spark_analysis.impact import AGE_EDGES_MS, PHASES
 from spark_analysis.standing import ScenarioStanding

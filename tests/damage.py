@@ -32,10 +32,10 @@ def _revalued(content: bytes, draw: Random) -> bytes:
         document = json.loads(content)
     except ValueError:
         return _flipped(content, draw)
-    found = list(places(document))
-    if not found:
+    spots = list(places(document))
+    if not spots:
         return b"[]"
-    holder, key = draw.choice(found)
+    holder, key = draw.choice(spots)
     holder[key] = draw.choice(_VALUES)
     return json.dumps(document).encode()
 

@@ -85,20 +85,20 @@ def table(
     """
     guarantees = system(name, "system").guarantees
     known = anomalies()
-    found = {anomaly: Allowance(False, why) for anomaly, why in guarantees.promises(declared).items()}
+    allowances = {anomaly: Allowance(False, why) for anomaly, why in guarantees.promises(declared).items()}
     rules = [rule for rule in guarantees.rules if rule.id not in refused]
     applying = [(rule, why) for rule in rules if (why := applies(rule, declared, effects, counted=counted))]
     for direct in (False, True):
         for rule, why in reversed(applying):
             follow = {after for root in rule.allows for after in known[root].implies} - guarantees.apart
             names = rule.allows if direct else () if rule.alone else follow
-            found |= dict.fromkeys(names, Allowance(True, why, rule.remedy, rule.id))
-    return found
+            allowances |= dict.fromkeys(names, Allowance(True, why, rule.remedy, rule.id))
+    return allowances
 
 
 def applies(rule: Rule, declared: Declared, effects: Sequence[Effect], *, counted: bool = False) -> str:
     """Why a rule may explain something of its first anomaly under some faults; empty if it explains nothing."""
-    numbered = sorted(effects, key=lambda each: each.start_ns)
+    numbered = sorted(effects, key=lambda one: one.start_ns)
     anomaly = anomalies()[rule.allows[0]]
     holders = hosts_of(declared) if anomaly is CRASHED else holders_of(declared)
     for mechanism in rule.mechanisms(declared):
@@ -123,7 +123,7 @@ def cases_of(anomaly: Anomaly, place: Place) -> Cases:
     written_s = np.arange(0, 60, 0.25)
     noticed_s = np.concatenate([written_s, written_s + 15]) if anomaly.about is About.READING else written_s
     written = np.resize(written_s, noticed_s.size)
-    written_ns, at_ns = (np.int64(1) * (each * SECOND).astype(np.int64) for each in (written, noticed_s))
+    written_ns, at_ns = (np.int64(1) * (times_s * SECOND).astype(np.int64) for times_s in (written, noticed_s))
     count = written_ns.size
     message = ConcernedMessage(
         np.zeros(2 * count, np.int64), np.tile(written_ns, 2), np.tile(written_ns, 2) + SECOND // 10
@@ -137,7 +137,7 @@ def cases_of(anomaly: Anomaly, place: Place) -> Cases:
 
 
 def _placements(declared: Declared, effects: Sequence[Effect], holders: list[str]) -> Iterator[Placements]:
-    starts = sorted({each.start_ns / SECOND for each in effects})
+    starts = sorted({one.start_ns / SECOND for one in effects})
     changes = [start + 0.5 for start in starts] or [30.0]
     for leader in _leaders(declared, holders):
         others = [host for host in holders if host != leader]

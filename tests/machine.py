@@ -79,7 +79,7 @@ def settled() -> dict[str, list[str]]:
 def _labs_of_others() -> set[str]:
     """Return the labs that journals in other state folders name: each is written before anything of a lab is made."""
     states = [private.USUAL, Path("/var/lib/chaoskit")]
-    states += [each for state in states for each in (state / private.FOLDER).glob("*")]
+    states += [path for state in states for path in (state / private.FOLDER).glob("*")]
     labs = set()
     for journal in (path for state in states if state != state_folder() for path in state.glob("journal/*.jsonl")):
         try:
@@ -98,7 +98,7 @@ def _is_of_a_lab(line: str, others: set[str]) -> bool:
 def _lines(argv: list[str]) -> list[str]:
     listing = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
     return sorted(
-        _CARRIER.sub("", line) for line in listing.splitlines() if not any(each in line for each in _LINK_LOCAL)
+        _CARRIER.sub("", line) for line in listing.splitlines() if not any(prefix in line for prefix in _LINK_LOCAL)
     )
 
 
@@ -115,10 +115,10 @@ def _throttles(own: str) -> list[str]:
 
 def _processes(own: str, others: set[str]) -> list[str]:
     """Return the command lines of processes of own labs, and of what was started with the own state folder."""
-    found = []
+    processes = []
     for process in psutil.process_iter(["cmdline", "environ"]):
         command, environment = " ".join(process.info["cmdline"] or []), process.info["environ"] or {}
         of_lab = _is_of_a_lab(environment.get(LAB_VARIABLE, ""), others)
         if of_lab or own in command or environment.get("CHAOSKIT_STATE") == own:
-            found.append(command)
-    return found
+            processes.append(command)
+    return processes

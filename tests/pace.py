@@ -36,7 +36,7 @@ def fsyncs_s(folder: Path) -> float:
 
 def main() -> None:
     """Print one line."""
-    folder = next(each for each in (state_folder(), *state_folder().parents) if os.access(each, os.W_OK))
+    folder = next(folder for folder in (state_folder(), *state_folder().parents) if os.access(folder, os.W_OK))
     print(
         f"reference: {fsyncs_s(folder):.2f} s for 1,000 fsyncs in {folder}, {loop_s():.2f} s for 5 million additions, "
         f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"

@@ -10,9 +10,9 @@ from chaoskit.scenario.files import Written, find, ready_made
 @cache
 def variants() -> dict[str, Written]:
     """Return all variants of all ready-made scenarios by spec, such as `kafka/power-all:os-flush`."""
-    found = {}
+    paths = {}
     for name in ready_made():
         for written in find(name):
             variant = written.source.rpartition(":")[2] if ":" in written.source else ""
-            found[f"{name}:{variant}" if variant else name] = written
-    return found
+            paths[f"{name}:{variant}" if variant else name] = written
+    return paths

@@ -15,7 +15,7 @@ from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
 from chaoskit.cli.arguments.options import PATH, check_folder, quantity, store_option
-from chaoskit.cli.output.benched import measurement, recording, rung, show, show_bracket, show_step
+from chaoskit.cli.output.benched import show, show_bracket, show_step, write_html
 from chaoskit.cli.output.planned import show_plans
 from chaoskit.cli.output.progress import LiveProgress
 from chaoskit.cli.output.saying import complain, say
@@ -28,7 +28,6 @@ from chaoskit.interop.omb.room import check_room
 from chaoskit.interop.omb.stored import stored_run
 from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
-from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 
@@ -148,8 +147,7 @@ def _run(
             results.append(run(bench))
             _write(results[-1], out)
             if html is not None:
-                remarks = list(map(recording, costs))
-                write_benchmarks(list(map(measurement, results)), html, list(map(rung, steps)), remarks)
+                write_html(html, results, steps, costs)
     except RunInterrupted as error:
         complain(str(error))
     return results

@@ -15,7 +15,7 @@ from chaoskit.cli.output.console import Grid, wide_console
 from chaoskit.cli.output.saying import say
 from chaoskit.judge.exposure.measuring import measure_exposure
 from chaoskit.judge.subject.subject import read_subject
-from chaoskit.report.exposed import in_hosts, lag_in_words
+from chaoskit.report.figures.exposed import in_hosts, lag_in_words
 
 
 @click.command("exposure")

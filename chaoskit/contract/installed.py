@@ -7,7 +7,6 @@ from functools import cache
 from chaoskit.base import plugins
 from chaoskit.contract.checkers.anomaly import CRASHED, Anomaly, Gone
 from chaoskit.contract.checkers.checker import Checker
-from chaoskit.contract.checkers.digesting import Digesting, Fate
 from chaoskit.contract.checkers.synthesizer import Synthesizer
 from chaoskit.contract.faults.nemesis import Nemesis
 from chaoskit.contract.hosts.host import HostProvider
@@ -40,17 +39,6 @@ def gone(*kinds: Gone) -> tuple[str, ...]:
             (anomaly for anomaly in known if anomaly.gone is kind), key=lambda anomaly: -len(anomaly.models)
         )
     )
-
-
-@cache
-def fates() -> dict[Fate, str]:
-    """Return the name of the anomaly that each fate of a message in a digest is."""
-    return {
-        fate: anomaly.name
-        for digesting in checkers()
-        if isinstance(digesting, Digesting)
-        for fate, anomaly in digesting.fates.items()
-    }
 
 
 def checker(name: str, key: str) -> Checker:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.judge.timing.machine import Machine
-from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots
+from chaoskit.report.figures import charts
 from chaoskit.report.page_file import write_page
 from chaoskit.report.words import describe_machine
 

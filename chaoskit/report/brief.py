@@ -99,6 +99,8 @@ def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[st
         yield from _wrapped([text], first="    ", most=2)
     if not causes:
         yield from _wrapped([anomaly.why], first="    ", most=2)
+    if installed.anomalies()[name].of_application and anomaly.examples:
+        yield from _wrapped([anomaly.examples[0]["detail"]], first="    ", most=3)
     if anomaly.remedy:
         yield from _wrapped([f"to prevent it: {anomaly.remedy}"], first="    ", most=2)
     if following:

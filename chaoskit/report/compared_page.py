@@ -10,12 +10,12 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.faults.readers import readers_of
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
-from chaoskit.report import charts
 from chaoskit.report.compared import Compared, figures, labels, letter
 from chaoskit.report.comparisons import PALETTE
-from chaoskit.report.membership import READERS_TITLE, TITLE, lanes, reader_spans, spans
+from chaoskit.report.figures import charts
+from chaoskit.report.figures.membership import READERS_TITLE, TITLE, lanes, reader_spans, spans
+from chaoskit.report.figures.series import series_of
 from chaoskit.report.page_file import write_page
-from chaoskit.report.series import series_of
 
 
 def write_compared(runs: Sequence[Compared], out: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.report.charts import BLUE, ORANGE, RED, Rows, Spec, chart, value_y
+from chaoskit.report.figures.charts import BLUE, ORANGE, RED, Rows, Spec, chart, value_y
 
 _LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
 PALETTE = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +11,23 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
-from chaoskit.history.compacting.placements import Placements
-from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.faults.consequence_words import in_words, staked
-from chaoskit.judge.faults.readers import Readers, readers_of
+from chaoskit.judge.faults.readers import readers_of
 from chaoskit.judge.subject.subject import DeclaredSettings
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict.bounds import Bounded, describe
 from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
-from chaoskit.report import charts, exposed, membership
+from chaoskit.report.figures import exposed, run_charts
+from chaoskit.report.figures.series import anomalies_of, series_of
 from chaoskit.report.following import in_order
 from chaoskit.report.page_file import tried
-from chaoskit.report.series import Axis, Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
 
 REPORT = "report.html"
-_LABELS_MAX = 8
-_GONE = "no send acknowledged"
 _QUICK_OPERATIONS = 1_000_000
-_USUAL = 0.9
-"""So many of the bins have a usual rate, at most."""
 
 
 def run_page(folder: Path) -> str:
@@ -56,8 +50,8 @@ def run_page(folder: Path) -> str:
     instants = [at_ns or 0 for fault in faults for at_ns in (fault.start_ns, fault.healed_ns)]
     load = load_of(folder)
     series = series_of(history, Timing(load, faults_of(faults)), max(instants, default=0))
-    anomalies, domain = anomalies_of(read_findings(folder), series.axis), _domain(series.axis)
-    bands = _faults(faults, series)
+    anomalies, domain = anomalies_of(read_findings(folder), series.axis), run_charts.domain_of(series.axis)
+    bands = run_charts.bands(faults, series)
     return render(
         "run.html.j2",
         title=verdict["run"],
@@ -73,8 +67,8 @@ def run_page(folder: Path) -> str:
             for fault in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
-        strip=_strip(series, bands, anomalies, domain),
-        figures=_figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))
+        strip=run_charts.strip(series, bands, anomalies, domain),
+        figures=run_charts.figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))
         + exposed.figures(_course(folder), domain),
         exposure=exposed.in_words(verdict["exposure"]) if "exposure" in verdict else [],
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
@@ -148,117 +142,7 @@ def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _faults(faults: Sequence[Fault], series: Series) -> list[dict[str, Any]]:
-    end_s = (series.axis.start_ns + series.axis.count * series.axis.bin_ns) / 1e9
-    labels = len(faults) <= _LABELS_MAX
-    rows, previous = [], ""
-    for fault in sorted(faults, key=lambda fault: fault.start_ns):
-        start = fault.start_ns / 1e9
-        rows.append(
-            {
-                "kind": fault.kind,
-                "what": f"{fault.kind} on {', '.join(fault.targets)}" if fault.targets else fault.kind,
-                "label": fault.kind if labels and fault.kind != previous else "",
-                "start": start,
-                "effective": fault.effective_ns / 1e9 if fault.effective_ns is not None else start,
-                "healed": fault.healed_ns / 1e9 if fault.healed_ns is not None else end_s,
-            }
-        )
-        previous = fault.kind
-    return rows
-
-
-def _figures(
-    series: Series,
-    faults: list[dict[str, Any]],
-    anomalies: list[dict[str, Any]],
-    placements: Placements,
-    readers: Sequence[Readers],
-) -> list[dict[str, Any]]:
-    domain = _domain(series.axis)
-    send = "Send latency, from when a message was due to its acknowledgement"
-    end_to_end = "End-to-end latency, from when a message was due to its receipt"
-    figures = [
-        ("send", send, _latency(series.send, faults, domain)),
-        ("events", "Faults, unavailability and anomalies", _events(series, faults, anomalies, domain)),
-        ("membership", membership.TITLE, membership.lanes(membership.spans(placements, domain), domain)),
-        ("readers", membership.READERS_TITLE, membership.lanes(membership.reader_spans(readers, domain), domain)),
-        ("end-to-end", end_to_end, _latency(series.end_to_end, faults, domain)),
-    ]
-    return [{"id": name, "title": title, "spec": spec} for name, title, spec in figures if spec is not None]
-
-
-def _domain(axis: Axis) -> list[float]:
-    return [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
-
-
 def _course(folder: Path) -> list[dict[str, Any]]:
     """Return the exposure of each second, if the disks were recorded."""
     path = folder / store.EXPOSURE
     return store.read_json(path, list[dict[str, Any]]) if path.exists() else []
-
-
-def _latency(rows: list[dict[str, float]], faults: list[dict[str, Any]], domain: list[float]) -> charts.Spec | None:
-    if not rows:
-        return None
-    points = {"p50": ("p50", charts.BLUE), "p99": ("p99", charts.ORANGE), "max": ("max", charts.RED)}
-    tooltip = charts.told(t="at s", p50="p50 ms", p99="p99 ms", max="max ms", n="messages")
-    y = charts.log_y("latency (ms)", rows, list(points))
-    lines = charts.lines(rows, points, charts.time_x(domain), y, tooltip)
-    return charts.chart("latency", 230, [*charts.bands(faults, domain, labels=True), *lines])
-
-
-def _strip(
-    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], domain: list[float]
-) -> dict[str, Any]:
-    """Return what one looks at first: faults, what was due and acknowledged, and what of that was lost."""
-    rates = {"due": ("sends due", charts.GREY), "acked": ("acknowledged", charts.GREEN)}
-    tooltip = charts.told(t="at s", due="due /s", acked="acknowledged /s")
-    x, y = charts.time_x(domain), charts.value_y("messages/s")
-    y["scale"] = {**y["scale"], "nice": False, "domainMax": _without_bursts(series.throughput)}
-    lines = charts.lines(series.throughput, rates, x, y, tooltip)
-    lost = charts.area(_lost_rates(anomalies, series.axis), charts.RED, x, y, charts.told(t="at s", rate="lost /s"))
-    spec = charts.chart("throughput", 130, [*charts.bands(faults, domain, labels=True), *lost, *lines])
-    title = "Messages sent, acknowledged and (red) lost, by time of acknowledgement; faults are shaded, bursts cut off"
-    return {"id": "throughput", "title": title, "spec": spec}
-
-
-def _without_bursts(rates: list[dict[str, float]]) -> float:
-    """Return the highest rate that a chart shows: what waited under a fault may be acknowledged in one burst, which
-    would make all else flat."""
-    known = sorted(max(row["due"], row["acked"]) for row in rates)
-    return max(min(known[-1], 2 * known[int(len(known) * _USUAL)]), 1.0) if known else 1.0
-
-
-def _lost_rates(anomalies: list[dict[str, Any]], axis: Axis) -> list[dict[str, float]]:
-    """Return the messages that are gone per second, by bin, with empty bins around them; one that is found under
-    several anomalies of loss counts once."""
-    names = {kind: installed.gone(kind) for kind in (Gone.LOST, Gone.VANISHED, Gone.EXPIRED, Gone.DROPPED)}
-    counts: dict[float, dict[Gone, int]] = {}
-    for row in anomalies:
-        for kind in (kind for kind, known in names.items() if row["name"] in known):
-            of_bin = counts.setdefault(row["t"], {})
-            of_bin[kind] = max(of_bin.get(kind, 0), row["n"])
-    if not counts:
-        return []
-    per_second = 1e9 / axis.bin_ns
-    return [{"t": t, "rate": sum(counts.get(t, {}).values()) * per_second} for t in axis.seconds()]
-
-
-def _events(
-    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], domain: list[float]
-) -> charts.Spec | None:
-    stretches = (("start", "effective", 0.4), ("effective", "healed", 0.9))
-    spans = [
-        {"name": row["kind"], "from": row[first], "to": row[last], "what": row["what"]}
-        | {"colour": charts.RED, "opacity": opacity}
-        for row in faults
-        for first, last, opacity in stretches
-    ]
-    spans += [
-        {"name": _GONE, **gap, "what": f"{gap['partition']}: {gap['to'] - gap['from']:.2f} s without one"}
-        | {"colour": charts.GREY, "opacity": 1}
-        for gap in series.unavailable
-    ]
-    names = [*(row["name"] for row in spans), *(row["name"] for row in anomalies)]
-    return charts.events(anomalies, spans, list(dict.fromkeys(names)), domain) if names else None

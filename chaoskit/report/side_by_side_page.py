@@ -9,8 +9,8 @@ from typing import Any
 from chaoskit.base.quantities import format_size
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
-from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
+from chaoskit.report.figures import charts
 from chaoskit.report.page_file import write_page
 from chaoskit.report.side_by_side import RoundTrip, SideBySide, SystemFate
 

@@ -14,7 +14,7 @@ from chaoskit.judge.faults.consequence_words import in_words, staked
 from chaoskit.judge.verdict.bounds import describe
 from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
 from chaoskit.model.message import PRODUCER_SHIFT
-from chaoskit.report import exposed
+from chaoskit.report.figures import exposed
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.words import (

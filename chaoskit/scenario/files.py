@@ -25,9 +25,6 @@ from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
 VARIANTS = "variants"
-HERE = "{here}"
-"""Stands for the folder of the scenario's file."""
-
 _EXPECTED = "a scenario is a mapping with the keys cluster and workload, and others such as faults"
 _SUFFIX = ".yaml"
 _WORDS = "words.yaml"
@@ -132,29 +129,19 @@ def variants_of(path: Path) -> Iterator[tuple[str, Written]]:
     content.setdefault("name", path.name.split(".")[0])
     given = content.pop(VARIANTS, None)
     if given is None:
-        yield "", Written(str(path), _in_its_folder(content, path))
+        yield "", Written(str(path), _with_inventory(content, path))
         return
     for name, changes in validated(_Variants, {VARIANTS: given}, str(path), "").variants.items():
         named = {"name": f"{content['name']}.{name}"}
-        yield name, Written(f"{path}:{name}", _in_its_folder(merge(content, named | changes), path))
+        yield name, Written(f"{path}:{name}", _with_inventory(merge(content, named | changes), path))
 
 
-def _in_its_folder(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Replace what is relative to the scenario's file: `{here}`, and the name of an inventory by what is in it."""
-    content = _filled(content, str(path.parent.resolve()))
+def _with_inventory(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Replace the name of an inventory, which is relative to the scenario's file, by what is in it."""
     cluster = content.get("cluster")
     if isinstance(cluster, dict) and isinstance(name := cluster.get("inventory"), str):
         return {**content, "cluster": {**cluster, "inventory": read_inventory(path.parent / name)}}
     return content
-
-
-def _filled(content: Any, folder: str) -> Any:
-    """Return what was written, with `{here}` replaced in all texts."""
-    if isinstance(content, dict):
-        return {key: _filled(value, folder) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_filled(value, folder) for value in content]
-    return content.replace(HERE, folder) if isinstance(content, str) else content
 
 
 def summary_of(path: Path) -> str:

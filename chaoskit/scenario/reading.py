@@ -8,9 +8,16 @@ from typing import Any
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 
+HERE = "{here}"
+"""Stands for the folder of the file in which it is written."""
+
 
 def load_mapping(path: Path, expected: str) -> dict[str, Any]:
-    """Read a YAML file that contains a mapping; `expected` describes it in the error message.
+    """Read a YAML file that contains a mapping, and replace `{here}` in it by the folder of the file.
+
+    Args:
+        path: path of the file.
+        expected: describes its content in the error message.
 
     Raises:
         BadInput: names the file.
@@ -29,4 +36,13 @@ def load_mapping(path: Path, expected: str) -> dict[str, Any]:
         raise BadInput(f"{path}: is not valid YAML: {error}") from error
     if not isinstance(content, dict):
         raise BadInput(f"{path}: {expected}")
-    return content
+    return {key: _filled(value, str(path.parent.resolve())) for key, value in content.items()}
+
+
+def _filled(content: Any, folder: str) -> Any:
+    """Return what was written, with `{here}` replaced in all texts."""
+    if isinstance(content, dict):
+        return {key: _filled(value, folder) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_filled(value, folder) for value in content]
+    return content.replace(HERE, folder) if isinstance(content, str) else content

@@ -6,14 +6,9 @@ message (`benchmarks/check_log.py` measures both). Memory is bounded by the mess
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import pyarrow as pa
 
-from chaoskit.contract.checkers.anomaly import Anomaly
 from chaoskit.contract.checkers.checker import Part
-from chaoskit.contract.checkers.digesting import Fate
 from checkers.arrays.findings import merged, no_findings
 from checkers.arrays.models import LOGS
 from checkers.arrays.view import LogView
@@ -65,24 +60,25 @@ _CASES = (
     (CORRUPT, corrupt_cases),
 )
 
+_OF_SAMPLES = (
+    lost_cases,
+    unseen_cases,
+    expired_cases,
+    failed_visible_cases,
+    truncated_cases,
+    duplicate_cases,
+    reordered_cases,
+    phantom_cases,
+    corrupt_cases,
+)
+"""Those that need no other message than the one that they are about, or its pair."""
+
 
 class LogChecker(SettlesPhantoms):
-    """Detects all log anomalies of one topic partition; a `Checker` with the powers `Settling` and `Digesting`."""
+    """Detects all log anomalies of one topic partition; a `Checker` with the powers `Settling` and `Sampling`."""
 
     anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED, STUCK)
     models = LOGS
-    fates: ClassVar[Mapping[Fate, Anomaly]] = {
-        Fate.LOST: LOST,
-        Fate.UNSEEN: UNSEEN,
-        Fate.EXPIRED: EXPIRED,
-        Fate.CUT: TRUNCATED,
-        Fate.PHANTOM: PHANTOM,
-        Fate.FAILED_VISIBLE: FAILED_VISIBLE,
-        Fate.MISROUTED: MISROUTED,
-        Fate.TWICE: DUPLICATE,
-        Fate.DISORDERED: REORDERED,
-        Fate.CORRUPT: CORRUPT,
-    }
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`, and for each in order of position, value and op."""
@@ -90,3 +86,8 @@ class LogChecker(SettlesPhantoms):
             return no_findings()
         view = part.view(LogView)
         return merged([*(cases(view) for _, cases in _CASES), reader_cases(part)])
+
+    def check_samples(self, part: Part) -> pa.Table:
+        """See `Sampling`."""
+        view = part.view(LogView)
+        return merged([cases(view) for cases in _OF_SAMPLES])

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
+from chaoskit.base.realtime import below_earlier
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from checkers.arrays.columns import marked
 from checkers.arrays.findings import findings_of, merged, no_findings
@@ -96,17 +97,11 @@ def _behind_acknowledged(view: LogView) -> pa.Table:
     rows, place = rows[invoked], place[invoked]
     suspects = np.flatnonzero(place < np.maximum.accumulate(place)) if rows.size else rows
     acked = np.flatnonzero(view.acked[rows]) if suspects.size else rows[:0]
-    acked = acked[np.argsort(operations.end_ns[sends.operation[rows[acked]]], kind="stable")]
-    highest = np.maximum.accumulate(place[acked]) if acked.size else place[:0]
-    ended = np.searchsorted(
-        operations.end_ns[sends.operation[rows[acked]]], operations.start_ns[sends.operation[rows[suspects]]]
-    )
-    suspects, ended = suspects[ended > 0], ended[ended > 0]
-    above = highest[ended - 1]
-    violating = above > place[suspects]
-    suspects, above = suspects[violating], above[violating]
-    later, earlier = rows[suspects], rows[acked[np.searchsorted(highest, above)]]
-    return _violations(view, 0, rows=later, place=place[suspects], other=earlier, other_place=above)
+    start_ns = operations.start_ns[sends.operation[rows[suspects]]]
+    end_ns = operations.end_ns[sends.operation[rows[acked]]]
+    below, above = below_earlier(start_ns, place[suspects], end_ns, place[acked])
+    later, earlier = suspects[below], acked[above]
+    return _violations(view, 0, rows=rows[later], place=place[later], other=rows[earlier], other_place=place[earlier])
 
 
 def _torn_apart(view: LogView) -> pa.Table:

@@ -9,6 +9,10 @@ _NOTICED_NS = 1_500_000_000
 """By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
 
 
+_CLEAN = "status 0"
+"""How an instance ends that was asked to, and did so by itself."""
+
+
 def of_unprocessed(view: PipelineView, index: int) -> str:
     """Return why an input whose offset was committed has no output."""
     at_ns, _ = view.committed
@@ -24,17 +28,17 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
             ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
             return (
                 f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): it commits "
-                "before its work is done"
+                "before its work is done; commit once the outputs are acknowledged"
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
         return (
             f"its offset was committed at {_s(committed_ns)}, when the partition went to another instance: it commits "
-            "at a rebalance what it has not worked on yet"
+            "at a rebalance what it has not worked on yet; commit only what is done when partitions are revoked"
         )
     who = "its instance" if before == NONE else f"application-{before}"
     return (
         f"its offset was committed at {_s(committed_ns)}, and {who} went on running: it gave the output up and ignored "
-        "the error"
+        "the error; look at delivery reports, and end or repeat before the commit"
     )
 
 
@@ -45,18 +49,24 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
         ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
-        return (
-            f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: output and commit "
-            "are not one step"
+        clean = view.ends.words[end] == _CLEAN
+        habit = (
+            "it does not commit before it ends; commit, and wait for that"
+            if clean
+            else "they are not one step; put both into a transaction, or have the sink recognise what it has"
         )
+        return f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: {habit}"
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return (
             "the partition went to another instance after the output and before its offset was committed: it does not "
-            "commit when its partitions are revoked"
+            "commit when its partitions are revoked; commit there, and wait for that"
         )
     if committed_ns != NONE and again_ns - _NOTICED_NS > committed_ns + view.commit_gap_ns:
         return "its offset had been committed before: something else repeats it"
-    return "no instance ended and no partition moved: it repeats what timed out, without idempotence"
+    return (
+        "no instance ended and no partition moved: it repeats what timed out, without idempotence; leave that to an "
+        "idempotent producer, or send a key"
+    )
 
 
 def _s(at_ns: int) -> str:

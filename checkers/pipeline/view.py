@@ -163,7 +163,10 @@ class PipelineView:
         return int(instance[at]) if at >= 0 else NONE
 
     def moved(self, place: int, since_ns: int, until_ns: int) -> bool:
-        """Return whether a partition had another owner than before, at some time of an interval."""
+        """Return whether a partition had another owner than before, at some time of an interval; while a group
+        rebalances it has none."""
         seen_ns, instance = self._owned[place]
+        known = instance != NONE
+        seen_ns, instance = seen_ns[known], instance[known]
         change = np.flatnonzero((seen_ns >= since_ns) & (seen_ns <= until_ns))
         return any(index > 0 and instance[index] != instance[index - 1] for index in change.tolist())

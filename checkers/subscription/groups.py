@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
+from chaoskit.base.realtime import below_earlier
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import Part
 from chaoskit.contract.workloads.traits import Group
@@ -48,13 +49,10 @@ def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
     rows, before = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for one in np.unique(stretch):
         own = np.flatnonzero(stretch == one)
-        ended = own[np.argsort(end_ns[own], kind="stable")]
-        highest = np.maximum.accumulate(commits.position[ended])
-        count = np.searchsorted(end_ns[ended], start_ns[own])
-        above = highest[count - 1]
-        back = (count > 0) & (above > commits.position[own])
+        position = commits.position[own]
+        back, above = below_earlier(start_ns[own], position, end_ns[own], position)
         rows.append(own[back])
-        before.append(ended[np.searchsorted(highest, above[back])])
+        before.append(own[above])
     return _commit_findings(view, COMMIT_REGRESSION, commits, np.concatenate(rows), np.concatenate(before))
 
 

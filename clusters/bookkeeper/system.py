@@ -7,30 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.clients.client import (
-    LogClients,
-    SeekingClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
-from chaoskit.contract.clients.ledger import LedgerClients
-from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
-from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Leadership, Reassignment, Upgrade
-from chaoskit.contract.systems.service import DataFiles
-from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.datamodel import LEDGER
-from clusters.bookkeeper import artifacts
+from clusters.bookkeeper import artifacts, powers
 from clusters.bookkeeper.guarantees.rules import GUARANTEES
 from clusters.bookkeeper.known import check_clients, check_names, check_topology
 from clusters.bookkeeper.options import ROLES, WIRE, BookKeeperOptions
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
-from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 from clusters.storage.settings import check_bookies, quorums
 
 _FOR_RUNS = tuple(f"clusters.bookkeeper.{name}" for name in ("client", "deploy"))
@@ -42,9 +29,6 @@ else:
 _JAVA_MIN = 17
 """BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
 
-_CLIENTS = (LogClients, SeekingClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients)
-_LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
-
 
 class BookKeeperSystem:
     """Entry point `bookkeeper` of `chaoskit.clusters`."""
@@ -54,22 +38,15 @@ class BookKeeperSystem:
     roles = ROLES
     models = (LEDGER,)
     guarantees = GUARANTEES
-    given = GIVEN_AUTO_RECOVERY
-    never: Mapping[type, str] = {
-        **dict.fromkeys(_CLIENTS, _LEDGERS_ONLY),
-        Leadership: "a ledger has a writer, not a leader",
-        Reassignment: "an ensemble changes only when a bookie fails or is decommissioned",
-    }
-    notyet: Mapping[type, str] = {
-        Upgrade: "rolling upgrades are not implemented",
-        DataFiles: "ledgers cannot be mapped to files; use `files:` instead of `what:`",
-    }
+    given: Mapping[type, str] = powers.GIVEN
+    never: Mapping[type, str] = powers.NEVER
+    notyet: Mapping[type, str] = powers.NOTYET
 
     def service_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (Installation, Tapped, *decommissioning(options))
+        return powers.of_cluster(options)
 
     def client_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (LedgerClients,)
+        return powers.of_clients(options)
 
     def check(self, declared: Declared) -> None:
         options: BookKeeperOptions = declared.options

@@ -5,67 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.clients.application import ApplicationClients
-from chaoskit.contract.clients.client import (
-    LogClients,
-    SeekingClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
-from chaoskit.contract.clients.feed import FeedClients
-from chaoskit.contract.clients.ledger import LedgerClients
-from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.benchmark import Driven
-from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
-from chaoskit.contract.systems.service import DataFiles
-from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, PUBSUB
 from clusters.common.diagnosis import java_and_jars
-from clusters.common.directories import check_directories
-from clusters.common.java import check_java
-from clusters.kafka import artifacts
-from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
-from clusters.kafka.guarantees.retention import compacts
+from clusters.kafka import artifacts, checks, powers
+from clusters.kafka.connection import CLASSPATH, CLIENT_ID
 from clusters.kafka.guarantees.rules import GUARANTEES
-from clusters.kafka.java.settings import check_java_clients
-from clusters.kafka.known import check_names, check_topology
-from clusters.kafka.metadata import can_migrate, check_metadata
-from clusters.kafka.roles import ATTACHED_ROLES, OF_ZOOKEEPER, ROLES
-from clusters.kafka.security import check_security
-from clusters.kafka.settings import FEATURES_SINCE, WIRE, KafkaOptions, broker_count, min_insync
+from clusters.kafka.known import check_names
+from clusters.kafka.roles import ATTACHED_ROLES, ROLES
+from clusters.kafka.settings import WIRE, KafkaOptions, broker_count
 
 _FOR_RUNS = tuple(
     f"clusters.kafka.{name}"
-    for name in (
-        "deploy.attached",
-        "clients.benchmark",
-        "clients.clients",
-        "deploy.cluster",
-        "java.client",
-        "clients.refusals",
-    )
+    for name in ("deploy.attached", "clients.benchmark", "clients.clients", "deploy.cluster", "java.client")
 )
 if TYPE_CHECKING:
-    from clusters.kafka.clients import benchmark, refusals
+    from clusters.kafka.clients import benchmark
     from clusters.kafka.clients import clients as client
     from clusters.kafka.deploy import attached
     from clusters.kafka.deploy import cluster as deploy
     from clusters.kafka.java import client as java_client
 else:
-    attached, benchmark, client, deploy, java_client, refusals = (Later("kafka", path) for path in _FOR_RUNS)
-
-_JAVA_MIN = {True: 17, False: 8}
-"""Kafka 4 brokers need Java 17; earlier ones Java 8."""
-
-_JAVA_CLIENTS_SINCE = (3, 0)
-"""Before 2.5 consumers do not tell the generation of their group; releases in between were not tried."""
+    attached, benchmark, client, deploy, java_client = (Later("kafka", path) for path in _FOR_RUNS)
 
 
 class KafkaSystem:
@@ -75,54 +41,24 @@ class KafkaSystem:
     roles = ROLES
     models = (LOG, PUBSUB, OUTPUT)
     guarantees = GUARANTEES
-    for_runs = _FOR_RUNS
+    for_runs = (*_FOR_RUNS, checks.REFUSALS)
     driver_class = "KafkaBenchmarkDriver"
-    given: Mapping[type, str] = {
-        **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
-        Upgrade: "metadata: kraft",
-        SeekingClients: "clients: librdkafka",
-        Migration: "zookeeper.hosts: 1",
-    }
-    never: Mapping[type, str] = {
-        SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
-        LedgerClients: "Kafka has partitions, not ledgers",
-    }
-    notyet: Mapping[type, str] = {
-        SubscribingClients: "share groups (KIP-932) are not implemented",
-        QueueClients: "share groups (KIP-932) are not implemented",
-        Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
-    }
+    given: Mapping[type, str] = powers.GIVEN
+    never: Mapping[type, str] = powers.NEVER
+    notyet: Mapping[type, str] = powers.NOTYET
 
     def roles_with(self, options: KafkaOptions) -> tuple[str, ...]:
         """See `chaoskit.contract.systems.system.Varied`."""
-        return ROLES if options.in_zookeeper else tuple(role for role in ROLES if role not in OF_ZOOKEEPER)
+        return powers.roles(options)
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        by_tools = (Leadership, Reassignment) if artifacts.has_tools(options.version) else ()
-        upgrade = () if options.in_zookeeper else (Upgrade,)
-        migration = (Migration,) if can_migrate(options) else ()
-        tapped = () if options.security else (Tapped,)
-        return (Installation, DataFiles, *upgrade, *migration, *by_tools, *tapped)
+        return powers.of_cluster(options)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        if options.clients == "java":
-            return (LogClients, TransactionalClients)
-        return (LogClients, SeekingClients, TransactionalClients, FeedClients, ApplicationClients)
+        return powers.of_clients(options)
 
     def check(self, declared: Declared) -> None:
-        options: KafkaOptions = declared.options
-        version = artifacts.parse_version(options.version)
-        problems = Problems()
-        problems.tried(artifacts.check_version, options.version, options.metadata)
-        problems.tried(check_metadata, options, declared.hosts)
-        problems.tried(_check_sizes, declared)
-        problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
-        problems.tried(_check_topic, options, version)
-        problems.tried(check_security, options.security, version)
-        problems.tried(check_topology, options, declared.hosts)
-        problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
-        problems.tried(_check_clients, declared)
-        problems.raise_any()
+        checks.check(declared)
 
     def is_fetched(self, options: KafkaOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
@@ -152,13 +88,7 @@ class KafkaSystem:
 
     def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
         """See `chaoskit.contract.systems.attach.Attaching`."""
-        problems = Problems()
-        problems.tried(attached.check, settings)
-        problems.tried(_check_plain, settings, declared.options)
-        problems.tried(_check_attached, declared.options)
-        problems.tried(_check_sizes, declared)
-        problems.tried(_check_clients, declared)
-        problems.raise_any()
+        checks.check_attached(settings, declared)
 
     def observe(self, settings: Mapping[str, Any], nodes: int, options: KafkaOptions) -> KafkaOptions:
         """See `chaoskit.contract.systems.attach.Attaching`."""
@@ -184,52 +114,3 @@ class KafkaSystem:
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")
-
-
-def _check_attached(options: KafkaOptions) -> None:
-    if options.in_zookeeper:
-        raise BadInput("cluster.metadata: zookeeper: not with cluster.attach yet; remove one of them")
-    artifacts.check_version(options.version, options.metadata)
-
-
-def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
-    if options.clients == "java" and (further := sorted(settings.keys() - {BOOTSTRAP})):
-        raise BadInput(f"cluster.clients: java: cluster.attach.{further[0]} is not supported with it yet")
-
-
-def _check_clients(declared: Declared) -> None:
-    if declared.options.clients == "java":
-        if artifacts.parse_version(declared.options.version) < _JAVA_CLIENTS_SINCE:
-            raise BadInput(
-                f"cluster.clients: java needs Kafka 3.0.0 or later, not {declared.options.version}; remove it"
-            )
-        check_java_clients(declared)
-    else:
-        refusals.check_clients(declared)
-
-
-def _check_sizes(declared: Declared) -> None:
-    controllers, hosts = declared.options.controllers, declared.hosts
-    if controllers != "combined" and not 1 <= controllers < hosts:
-        raise BadInput(f"cluster.controllers: {controllers} of {hosts} hosts leaves no broker; reduce it")
-    if declared.replication > declared.brokers:
-        raise BadInput(
-            f"workload.replication: {declared.replication} replicas require as many brokers; there are "
-            f"{declared.brokers}"
-        )
-    if declared.topics and (least := min_insync(declared.options)) > declared.replication > 0:
-        raise BadInput(
-            f"min.insync.replicas: {least} of {declared.replication} replicas (workload.replication) can never be in "
-            f"sync, and Kafka counts it as {declared.replication} or takes no message; write {declared.replication} or "
-            "less"
-        )
-
-
-def _check_topic(options: KafkaOptions, version: tuple[int, ...]) -> None:
-    if options.features and version < FEATURES_SINCE:
-        raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
-    if compacts(options):
-        raise BadInput(
-            "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "
-            "that have a newer one with their key; use cleanup.policy: delete"
-        )

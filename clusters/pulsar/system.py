@@ -5,71 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chaoskit.base.errors import Problems
 from chaoskit.base.later import Later
-from chaoskit.contract.clients.client import (
-    LogClients,
-    SeekingClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
-from chaoskit.contract.clients.ledger import LedgerClients
-from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.benchmark import Driven
-from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Leadership, Reassignment, Upgrade
-from chaoskit.contract.systems.service import DataFiles
-from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.datamodel import LOG, QUEUE
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Group, Queueing
 from clusters.common.diagnosis import java_and_jars
-from clusters.common.java import check_java
-from clusters.pulsar import artifacts
+from clusters.pulsar import artifacts, checks, powers
 from clusters.pulsar.clients import queues
 from clusters.pulsar.clients.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.clients.settings import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.guarantees.rules import GUARANTEES
-from clusters.pulsar.known import check_names, check_topology
+from clusters.pulsar.known import check_names
 from clusters.pulsar.positions import describe
-from clusters.pulsar.settings import ROLES, WIRE, PulsarOptions, check_settings
-from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
-from clusters.storage.settings import check_bookies, quorums
+from clusters.pulsar.settings import ROLES, WIRE, PulsarOptions
 
-_FOR_RUNS = tuple(
-    f"clusters.pulsar.{name}"
-    for name in (
-        "clients.clients",
-        "clients.consumer",
-        "deploy.cluster",
-        "java.client",
-        "java.settings",
-        "clients.producer",
-        "clients.queue_settings",
-    )
-)
+_FOR_RUNS = tuple(f"clusters.pulsar.{name}" for name in ("clients.clients", "deploy.cluster", "java.client"))
 if TYPE_CHECKING:
     from clusters.pulsar.clients import clients as client
-    from clusters.pulsar.clients import consumer, producer, queue_settings
     from clusters.pulsar.deploy import cluster as deploy
     from clusters.pulsar.java import client as java_client
-    from clusters.pulsar.java import settings as java_settings
 else:
-    client, consumer, deploy, java_client, java_settings, producer, queue_settings = (
-        Later("pulsar", path) for path in _FOR_RUNS
-    )
-
-_JAVA_MIN = 17
+    client, deploy, java_client = (Later("pulsar", path) for path in _FOR_RUNS)
 
 
 class PulsarSystem:
     """Entry point `pulsar` of `chaoskit.clusters`."""
 
-    for_runs = _FOR_RUNS
+    for_runs = (*_FOR_RUNS, *checks.FOR_RUNS)
     options = PulsarOptions
     roles = ROLES
     models = (LOG, QUEUE)
@@ -79,39 +45,18 @@ class PulsarSystem:
     exchanges = ()
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
-    given: Mapping[type, str] = {
-        **GIVEN_AUTO_RECOVERY,
-        SeekingClients: "clients: pulsar-client",
-        TransactionalClients: "transactions: true, and cluster.clients: java",
-    }
-    never: Mapping[type, str] = {
-        Reassignment: "topics have no replicas of their own; bookies store their ledgers",
-        LedgerClients: "use `system: bookkeeper` to test ledgers",
-    }
-    notyet: Mapping[type, str] = {
-        Upgrade: "rolling upgrades are not implemented",
-        DataFiles: "topics cannot be mapped to files; use `files:` instead of `what:`",
-    }
+    given: Mapping[type, str] = powers.GIVEN
+    never: Mapping[type, str] = powers.NEVER
+    notyet: Mapping[type, str] = powers.NOTYET
 
     def service_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Installation, Leadership, Tapped, *decommissioning(options))
+        return powers.of_cluster(options)
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        if options.clients == "java":
-            return (LogClients, QueueClients, *((TransactionalClients,) if options.transactions else ()))
-        return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients)
+        return powers.of_clients(options)
 
     def check(self, declared: Declared) -> None:
-        options: PulsarOptions = declared.options
-        artifacts.parse_version(options.version)
-        problems = Problems()
-        problems.tried(quorums, options, len(options.place(declared.hosts).bookies))
-        problems.tried(check_bookies, options, declared.disks)
-        problems.tried(check_settings, options)
-        problems.tried(check_topology, options, declared.hosts)
-        problems.tried(check_java, _JAVA_MIN, f"Pulsar {options.version}")
-        problems.tried(_check_clients, declared)
-        problems.raise_any()
+        checks.check(declared)
 
     def is_fetched(self, options: PulsarOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
@@ -152,19 +97,4 @@ class PulsarSystem:
         return driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:
-        return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")
-
-
-def _check_clients(declared: Declared) -> None:
-    if declared.options.clients == "java":
-        java_settings.check_java_clients(declared)
-        return
-    if declared.get(Queueing) is not None:
-        queue_settings.check_queues(declared)
-        return
-    problems = Problems()
-    problems.tried(producer.resolve_producer, declared.producer)
-    problems.tried(
-        consumer.reader_settings if declared.get(Group) is None else consumer.group_settings, declared.consumer
-    )
-    problems.raise_any()
+        return java_and_jars("Pulsar", checks.JAVA_MIN, "Pulsar")

@@ -5,43 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.clients.client import (
-    LogClients,
-    SeekingClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
-from chaoskit.contract.clients.ledger import LedgerClients
-from chaoskit.contract.clients.queue import QueueClients, QueueFeature
+from chaoskit.contract.clients.queue import QueueFeature
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.benchmark import Driven
-from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.systems.service import DataFiles
-from chaoskit.contract.systems.wire import Tapped, Wire
+from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.datamodel import LOG, QUEUE, DataModel
-from chaoskit.contract.workloads.traits import Transactions
 from clusters.common.diagnosis import java_and_jars
-from clusters.common.java import check_java
-from clusters.rocketmq import artifacts
+from clusters.rocketmq import artifacts, checks, powers
 from clusters.rocketmq.clients.benchmark import DRIVER_CLASS, driven
 from clusters.rocketmq.clients.clients import RocketClients
-from clusters.rocketmq.clients.queues import TYPES, check_queues
-from clusters.rocketmq.clients.settings import check_clients
+from clusters.rocketmq.clients.queues import TYPES
 from clusters.rocketmq.connection import CLASSPATH
 from clusters.rocketmq.deploy.cluster import RocketCluster
 from clusters.rocketmq.guarantees.rules import GUARANTEES
-from clusters.rocketmq.known import check_names, check_topology
-from clusters.rocketmq.python.client import PythonClients, check_python_clients
+from clusters.rocketmq.known import check_names
+from clusters.rocketmq.python.client import PythonClients
 from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
 from clusters.rocketmq.settings import WIRE, RocketOptions
-
-_JAVA_MIN = 11
-"""Brokers need Java 8, the options of the JVM that they are started with Java 9, the relay Java 11."""
 
 
 class RocketSystem:
@@ -64,42 +46,22 @@ class RocketSystem:
         QueueFeature.DEAD_LETTERS,
     )
     guarantees = GUARANTEES
-    given: Mapping[type, str] = {QueueClients: "proxies: 1 or more"}
-    never: Mapping[type, str] = {
-        SequencedClients: "applications cannot set sequence ids, and brokers recognise no duplicates",
-        SubscribingClients: "a queue is read by one consumer of a group",
-        LedgerClients: "RocketMQ has queues of topics, not ledgers",
-        Reassignment: "a broker's queues stay with the brokers of its name",
-    }
-    notyet: Mapping[type, str] = {
-        SeekingClients: "consumers that move while they read are not implemented",
-        Leadership: "electing another master on purpose is not implemented",
-        Decommissioning: "brokers cannot be taken away",
-        Upgrade: "rolling upgrades are not implemented",
-        DataFiles: "queues share one commit log; use `files:` instead of `what:`",
-    }
+    given: Mapping[type, str] = powers.GIVEN
+    never: Mapping[type, str] = powers.NEVER
+    notyet: Mapping[type, str] = powers.NOTYET
 
     def roles_with(self, options: RocketOptions) -> Collection[str]:
         """See `chaoskit.contract.systems.system.Varied`."""
         return [role for role in ROLES if role != CONTROLLER_LEADER or options.elects]
 
     def service_powers(self, options: RocketOptions) -> tuple[type, ...]:
-        return (Installation, Tapped)
+        return powers.of_cluster(options)
 
     def client_powers(self, options: RocketOptions) -> tuple[type, ...]:
-        by_proxies = (QueueClients,) if options.proxies else ()
-        return (LogClients, TransactionalClients, *by_proxies)
+        return powers.of_clients(options)
 
     def check(self, declared: Declared) -> None:
-        options: RocketOptions = declared.options
-        artifacts.parse_version(options.version)
-        problems = Problems()
-        problems.tried(check_topology, options, declared.hosts)
-        problems.tried(check_java, _JAVA_MIN, f"RocketMQ {options.version}")
-        problems.tried(check_python_clients if options.clients == "python" else check_clients, declared)
-        problems.tried(_check_transactions, declared)
-        problems.tried(check_queues, declared)
-        problems.raise_any()
+        checks.check(declared)
 
     def is_fetched(self, options: RocketOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
@@ -129,10 +91,4 @@ class RocketSystem:
         return driven(content)
 
     def diagnose(self) -> list[Capability]:
-        return java_and_jars("RocketMQ", _JAVA_MIN, "RocketMQ")
-
-
-def _check_transactions(declared: Declared) -> None:
-    transactions = declared.get(Transactions)
-    if transactions is not None and transactions.messages != 1:
-        raise BadInput(f"workload.messages: {transactions.messages}: a transaction has one message; set messages: 1")
+        return java_and_jars("RocketMQ", checks.JAVA_MIN, "RocketMQ")

@@ -144,7 +144,7 @@ def test_a_group_and_transactions_leave_nothing(theirs: Theirs, chaos: Any) -> N
     chaos(cluster=attach, workload={"kind": "transactions", **load}).assert_valid()
 
     admin = theirs.admin()  # a client that is dropped meanwhile never answers
-    assert [each.group_id for each in admin.list_consumer_groups(request_timeout=10).result().valid] == []
+    assert [group.group_id for group in admin.list_consumer_groups(request_timeout=10).result().valid] == []
     assert theirs.topics() == []
 
 
@@ -250,8 +250,8 @@ def test_a_killed_harness_leaves_their_hosts_as_they_were(
         healed = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
         assert [f"fault {number}-{kind} of" in healed for number, kind in enumerate(kinds)] == [True] * 3
     _await(lambda: _undone(theirs), _SWITCHED_S, lambda: str(theirs.machines.listing()))
-    told = subprocess.run([*chaoskit, "heal"], text=True, capture_output=True, check=True).stdout
-    assert "topic" in told
+    output = subprocess.run([*chaoskit, "heal"], text=True, capture_output=True, check=True).stdout
+    assert "topic" in output
     _await(lambda: theirs.machines.listing() == before, 30, lambda: f"{before}\n{theirs.machines.listing()}")
     assert theirs.topics() == []
 
@@ -266,8 +266,8 @@ def _undone(theirs: Theirs) -> bool:
     return all(states and not states[0].startswith("T") for states in running) and not any([*rules, *full])
 
 
-def _await(condition: Callable[[], bool], timeout_s: float, told: Callable[[], str]) -> None:
-    assert wait_until(condition, timeout_s, every_s=0.5), told()
+def _await(condition: Callable[[], bool], timeout_s: float, state: Callable[[], str]) -> None:
+    assert wait_until(condition, timeout_s, every_s=0.5), state()
 
 
 def test_a_run_stops_when_sends_are_not_acknowledged(theirs: Theirs, chaos: Any) -> None:

@@ -52,7 +52,7 @@ def _counts(folder: Path, allowed: set[str] = _MEASUREMENTS) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("driver", "options", "told"),
+    ("driver", "options", "words"),
     [
         (DRIVER, (), "librdkafka has no such property"),
         (DRIVER, ("--java",), ""),
@@ -63,7 +63,7 @@ def _counts(folder: Path, allowed: set[str] = _MEASUREMENTS) -> dict[str, int]:
     ids=["librdkafka", "kafka-java", "pulsar-client", "pulsar-java", "rocketmq"],
 )
 def test_a_workload_of_omb_in_a_lab(
-    tmp_path: Path, driver: dict[str, Any], options: tuple[str, ...], told: str
+    tmp_path: Path, driver: dict[str, Any], options: tuple[str, ...], words: str
 ) -> None:
     document, done = _benched(tmp_path, {"producerRate": _RATE}, driver, "20s", *options)
 
@@ -79,8 +79,8 @@ def test_a_workload_of_omb_in_a_lab(
     assert "valid" in done.stdout
     assert "Recording a message of 100 bytes takes" in done.stdout
     assert "unlike OMB: payloads are random" in done.stderr
-    assert told in done.stderr
-    assert ("has no such" in done.stderr) is bool(told), "systems' own clients have all settings"
+    assert words in done.stderr
+    assert ("has no such" in done.stderr) is bool(words), "systems' own clients have all settings"
 
 
 @pytest.mark.parametrize("driver", [DRIVER, PULSAR_DRIVER], ids=["kafka", "pulsar"])
@@ -89,9 +89,9 @@ def test_two_subscriptions_let_a_backlog_wait_and_read_it(tmp_path: Path, driver
     backlog = {"consumerBacklogSizeGB": messages * 100 / 2**30, "subscriptionsPerTopic": 2, "producerRate": rate}
     document, done = _benched(tmp_path, backlog, driver, "8s")
 
-    (told,) = re.findall(r"backlog of ([\d,]+) messages built in ([\d.]+) s, read in [\d.]+ s", done.stdout)
-    assert messages <= int(told[0].replace(",", "")) < messages + 2 * rate
-    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=1.5), "each message waits for two subscriptions"
+    (figures,) = re.findall(r"backlog of ([\d,]+) messages built in ([\d.]+) s, read in [\d.]+ s", done.stdout)
+    assert messages <= int(figures[0].replace(",", "")) < messages + 2 * rate
+    assert float(figures[1]) == pytest.approx(messages / rate / 2, abs=1.5), "each message waits for two subscriptions"
     assert document["backlog"][-1] < 2 * rate, "it was read"
     counts = _counts(tmp_path)
     assert counts["received"] >= 2 * counts["acked"], "both subscriptions receive everything"

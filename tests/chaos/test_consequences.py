@@ -76,8 +76,8 @@ def test_a_dose_that_changes_nothing_is_told_from_one_that_does(chaos: Any, syst
         ],
     )
 
-    told = {fault["kind"]: fault["consequence"] for fault in run.verdict.faults}
+    consequence_of = {fault["kind"]: fault["consequence"] for fault in run.verdict.faults}
 
     assert {fault["kind"]: fault["effective"] for fault in run.verdict.faults} == dict.fromkeys(doses, True)
-    assert [kind for kind in doses if bool(told[kind]) != strong] == []
-    assert None not in told.values(), "a machine that is busy with something else makes them unknown"
+    assert [kind for kind in doses if bool(consequence_of[kind]) != strong] == []
+    assert None not in consequence_of.values(), "a machine that is busy with something else makes them unknown"

@@ -69,10 +69,10 @@ def test_a_clock_that_is_wrong_is_recorded_and_corrected(theirs: Theirs, chaos: 
     )
 
     run.assert_valid()
-    assert {name for name, found in run.anomalies.items() if found.count} <= {"unavailable", "latency-outlier"}
-    ahead_s = {each["driver"]: round(each["ahead_s"]) for each in run.verdict.drivers}
+    assert {name for name, anomaly in run.anomalies.items() if anomaly.count} <= {"unavailable", "latency-outlier"}
+    ahead_s = {driver["driver"]: round(driver["ahead_s"]) for driver in run.verdict.drivers}
     assert ahead_s == {"d1": _AHEAD_S, "d2": 0}
-    ran = {each["driver"]: each["clients"] for each in run.verdict.drivers}
+    ran = {driver["driver"]: driver["clients"] for driver in run.verdict.drivers}
     assert sorted(client for clients in ran.values() for client in clients) == [
         "consumer-0", "consumer-1", "producer-0", "producer-1",
     ]  # fmt: skip
@@ -144,9 +144,9 @@ def test_doctor_says_whether_drivers_work(theirs: Theirs, tmp_path: Path) -> Non
     command = [str(Path(sys.executable).with_name("chaoskit")), "doctor", "--hosts", str(tmp_path / "hosts.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
-    told = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
-    assert "works" in told["d1: driver"]
-    assert "MISSING" in told["d2: driver"]
+    lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    assert "works" in lines["d1: driver"]
+    assert "MISSING" in lines["d2: driver"]
     assert done.returncode == 1
 
 

@@ -361,8 +361,8 @@ def test_without_java_it_says_what_to_install(tmp_path: Path) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("ip", "unshare", "losetup", "mkfs.ext4", "sshd", "ssh-keygen"):
-        found = subprocess.run(["which", tool], text=True, capture_output=True, check=True).stdout.strip()
-        (tools / tool).symlink_to(found)
+        path = subprocess.run(["which", tool], text=True, capture_output=True, check=True).stdout.strip()
+        (tools / tool).symlink_to(path)
 
     run = chaoskit("run", write(tmp_path), "--store", tmp_path / "store", env={"PATH": str(tools)})
     status, _, err = finish(run)

@@ -78,8 +78,8 @@ def test_an_extra_alone_has_all_that_its_system_needs(wheel: Path, extra: str, t
     _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]", folder=tmp_path)
     scenario = f"{extra}/{_DRY[extra]}"
 
-    told = _run(venv / "bin" / "chaoskit", "run", scenario, "--dry-run", folder=tmp_path)
-    assert f"cluster: {extra} " in told
+    output = _run(venv / "bin" / "chaoskit", "run", scenario, "--dry-run", folder=tmp_path)
+    assert f"cluster: {extra} " in output
 
     if extra in _QUICK:
         verdict = json.loads(_run(venv / "bin" / "chaoskit", "run", scenario, "--json", folder=tmp_path))

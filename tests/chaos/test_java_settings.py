@@ -86,12 +86,12 @@ def test_every_setting_that_pulsars_own_client_refuses_is_named() -> None:
             consumer={"ackTimeoutMillis": 9000, "serviceUrl": "pulsar://elsewhere:6650"},
         )  # fmt: skip
 
-    told = dict(line.split(": ", 1) for line in str(refused.value).splitlines())
+    reasons = dict(line.split(": ", 1) for line in str(refused.value).splitlines())
     absent, types = "Pulsar's client has no such property", "[NONE, LZ4, ZLIB, ZSTD, SNAPPY]"
-    assert told.pop("workload.consumer.ackTimeoutMillis") == absent, "readers acknowledge nothing"
-    assert told.pop("workload.consumer.serviceUrl") == "chaoskit sets it itself; remove it"
-    assert "`long`" in told.pop("workload.producer"), "the time of a send"
-    assert told == {
+    assert reasons.pop("workload.consumer.ackTimeoutMillis") == absent, "readers acknowledge nothing"
+    assert reasons.pop("workload.consumer.serviceUrl") == "chaoskit sets it itself; remove it"
+    assert "`long`" in reasons.pop("workload.producer"), "the time of a send"
+    assert reasons == {
         "workload.producer.batchingEnabledd": f'{absent}; did you mean "batchingEnabled"?',
         "workload.producer.batchingMaxMessages": "positions allow 1 to 4096; change it",
         "workload.producer.compressionType": f"rejected by Pulsar's client: must be one of {types}",

@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 @pytest.fixture
 def hosts() -> Iterator[Sequence[ServiceHost]]:
-    local, found = LocalProvider(), MosquittoSystem()
+    local, system = LocalProvider(), MosquittoSystem()
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 1, LocalOptions(), root=found.root(found.options()))
+        lab = local.provision(journal, 1, LocalOptions(), root=system.root(system.options()))
         yield lab.hosts
         lab.close()
         journal.close()

@@ -13,7 +13,6 @@ import pytest
 from shipped import variants
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract import installed
 from chaoskit.run.deployment import Requirements
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import Written
@@ -69,7 +68,7 @@ def _by_ground() -> list[Any]:
         if ground not in grounds:
             grounds.append(ground)
         ordered.append((grounds.index(ground), spec, written))
-    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda each: each[0])]
+    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda entry: entry[0])]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +93,7 @@ def test_a_scenario_shows_what_it_says(written: Written, site: Site, chaos: Any,
     else:
         run.assert_valid()
     # What is allowed because it is expected must be explained, too.
-    rules = installed.system(written.parsed().cluster.system, "system").guarantees.rules
+    rules = make_plan(written.parsed(), written.source, seed=1).guarantees.rules
     explaining = {cause["rule"] for anomaly in run.anomalies.values() for cause in anomaly.causes}
     assert {rule.id for rule in rules if rule.shown == spec and not rule.alone} <= explaining
     assert [miss for miss in near_misses(run.folder) if miss.kinder or miss.accused] == []

@@ -51,9 +51,9 @@ def test_crash_points_of_a_broker_show_what_a_flush_keeps(kafka: Any, tmp_path: 
         workload={"rate": 200, "replication": 1, "consumers": 0, "duration": "5s"},
     )
     recorded.assert_valid()
-    told = recorded.verdict.exposure
-    assert told["copies_at_ack"] == {"0": told["acked"] * lost, "1": told["acked"] * (not lost)}
-    assert not told["doubts"]
+    exposure = recorded.verdict.exposure
+    assert exposure["copies_at_ack"] == {"0": exposure["acked"] * lost, "1": exposure["acked"] * (not lost)}
+    assert not exposure["doubts"]
 
     status, printed = invoke("explore", recorded.folder, "--points", 4, "--store", tmp_path, "--json")
 

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 @pytest.fixture
 def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
-    local, found = LocalProvider(), system(name, "system")
-    root = found.root(found.options()) if isinstance(found, Rooted) else None
+    local, plugin = LocalProvider(), system(name, "system")
+    root = plugin.root(plugin.options()) if isinstance(plugin, Rooted) else None
     with Journal("test-conformance") as journal:
         lab = local.provision(journal, 3, LocalOptions(), root=root)
         yield lab.hosts
@@ -41,7 +41,7 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
     ids=["kafka", "pulsar", "pulsar-java", "bookkeeper", "rabbitmq"],
 )
 def test_a_system_is_whole(name: str, options: dict[str, Any], hosts: Sequence[ServiceHost]) -> None:
-    found = system(name, "system")
-    powers = {*found.client_powers(found.options(**options))}
-    possible = [each for each in support(found).workloads if {*workload(each, each).client_powers} <= powers]
-    check_cluster(name, hosts, options, {each: {} for each in possible})
+    plugin = system(name, "system")
+    powers = {*plugin.client_powers(plugin.options(**options))}
+    possible = [name for name in support(plugin).workloads if {*workload(name, name).client_powers} <= powers]
+    check_cluster(name, hosts, options, {kind: {} for kind in possible})

@@ -87,10 +87,10 @@ class Client:
             OSError: it was reset, or nothing came in time.
         """
         self._socket.settimeout(timeout_s)
-        told = self._stream.read(12)
-        if len(told) < 12:
+        head = self._stream.read(12)
+        if len(head) < 12:
             return None
-        _, correlation, count = struct.unpack(">iii", told)
+        _, correlation, count = struct.unpack(">iii", head)
         return correlation, count
 
     def has_answer(self) -> bool:
@@ -104,6 +104,6 @@ class Client:
 
     def count(self, message: str) -> int:
         """Return how many such requests the server has had, this one included."""
-        told = self.ask(message)
-        assert told is not None
-        return told[1]
+        answer = self.ask(message)
+        assert answer is not None
+        return answer[1]

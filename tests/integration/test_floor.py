@@ -7,10 +7,10 @@ from clusters.hosts.lab import LocalLab
 
 
 def test_hosts_answer_by_icmp_tcp_and_udp(lab: LocalLab) -> None:
-    here, there = lab.hosts
+    here, peer = lab.hosts
 
-    found = list(measured(here, there, payload=64))
+    figures = list(measured(here, peer, payload=64))
 
-    assert [each.kind for each in found] == ["ICMP", "TCP", "UDP"]
-    assert all(0 < each.p50_us < 1e6 for each in found)
-    assert all(each.p99_us is None or each.p99_us >= each.p50_us for each in found)
+    assert [floor.kind for floor in figures] == ["ICMP", "TCP", "UDP"]
+    assert all(0 < floor.p50_us < 1e6 for floor in figures)
+    assert all(floor.p99_us is None or floor.p99_us >= floor.p50_us for floor in figures)

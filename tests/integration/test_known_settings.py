@@ -122,7 +122,7 @@ def test_settings_came_and_went_with_releases() -> None:
 
 
 def test_the_oldest_release_knows_its_settings_and_those_of_zookeeper() -> None:
-    names = {group: set(each) for group, each in gather(kafka.fetch("2.3.0")).items()}
+    names = {group: set(settings) for group, settings in gather(kafka.fetch("2.3.0")).items()}
 
     assert {"zookeeper.session.timeout.ms", "log.dirs", "log.flush.interval.messages", "broker.id"} <= names[BROKER]
     assert not names[BROKER] & {"dirs", "flush.interval.messages", "process.roles"}

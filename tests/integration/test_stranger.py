@@ -38,12 +38,12 @@ _LONG = [pytest.mark.chaos, pytest.mark.long]
 )
 def test_a_stranger_passes_its_suite(name: str, chosen: str, tests: int, tmp_path: Path) -> None:
     folder = STRANGERS / name
-    told = _run(
+    output = _run(
         folder, "-m", "pytest", "-m", "chaos", "-k", chosen, "-p", "no:cacheprovider", "--rootdir", folder,
         "--chaos-store", tmp_path, folder / "suite.py",
     )  # fmt: skip
 
-    assert f"{tests} passed" in told
+    assert f"{tests} passed" in output
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_a_stranger_passes_its_suite(name: str, chosen: str, tests: int, tmp_pat
     ],
 )
 def test_its_support_is_told(name: str, workload: str, power: str) -> None:
-    told = _run(STRANGERS / name, "-c", "from chaoskit.cli.main import main; main()", "systems", name)
+    output = _run(STRANGERS / name, "-c", "from chaoskit.cli.main import main; main()", "systems", name)
 
-    (runs,) = (line for line in told.splitlines() if line.startswith("workloads: "))
+    (runs,) = (line for line in output.splitlines() if line.startswith("workloads: "))
     assert workload in runs.removeprefix("workloads: ").split(", ")
-    (row,) = (line for line in told.splitlines() if line.startswith(power))
+    (row,) = (line for line in output.splitlines() if line.startswith(power))
     assert row.rstrip().endswith("yes")

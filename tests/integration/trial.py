@@ -51,5 +51,5 @@ def _hosts(cluster: Any, name: str) -> list[ServiceHost]:
     by_name = {host.name: host for host in cluster.hosts}
     if name == "all":
         return list(cluster.hosts)
-    found = [name] if name in by_name else cluster.find(name, None)
-    return [by_name[each] for each in found]
+    names = [name] if name in by_name else cluster.find(name, None)
+    return [by_name[name] for name in names]

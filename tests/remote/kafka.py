@@ -94,7 +94,7 @@ class Theirs:
         for file, content in settings.LOGGING.items():
             machines.put(name, f"/etc/kafka/{file}", content)
         tool = f"kafka.tools.StorageTool format -t {formatted} -c /etc/kafka/server.properties"
-        users = " ".join(f"'{each}'" for each in security.users(options.security))
+        users = " ".join(f"'{user}'" for user in security.users(options.security))
         machines.ssh(name, f"sudo -u system {_JAVA} {tool} {users}")
         if index == len(addresses) - 1:
             machines.put(name, "/opt/system/start", _START)
@@ -116,17 +116,17 @@ class Theirs:
     def _replicates(self) -> bool:
         """Return whether every broker replicates what each other one leads."""
         admin, name, count = self.admin(), f"probe-{token_hex(3)}", len(self.machines.names)
-        told: list[bool] = []
+        answers: list[bool] = []
         admin.create_topics([NewTopic(name, count, count, config={"min.insync.replicas": str(count)})])[name].result()
         producer = Producer(
             {**self.attach, "sasl.password": PASSWORD, "acks": "all", "delivery.timeout.ms": _PROBE_MS, "log_level": 0}
         )
         for partition in range(count):
-            producer.produce(name, b"", partition=partition, on_delivery=lambda error, _: told.append(error is None))
+            producer.produce(name, b"", partition=partition, on_delivery=lambda error, _: answers.append(error is None))
         producer.flush(2 * _PROBE_MS / 1000)
         admin.delete_topics([name])[name].result()
         gone = wait_until(lambda: name not in self.topics(), _READY_S, every_s=0.1)
-        return gone and told == [True] * count
+        return gone and answers == [True] * count
 
     def _running(self) -> int:
         try:

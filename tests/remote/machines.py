@@ -42,7 +42,7 @@ class Machines:
         self.folder = folder
         self.names = [f"k{number}" for number in range(1, count + 1)]
         self.addresses = {name: f"{_NETWORK}.{number}" for number, name in enumerate(self.names, 1)}
-        self._ahead_s = {f"d{number}": each for number, each in enumerate(ahead_s, 1)}
+        self._ahead_s = {f"d{number}": seconds for number, seconds in enumerate(ahead_s, 1)}
         self.drivers = {name: f"{_NETWORK}.{100 + number}" for number, name in enumerate(self._ahead_s)}
         self._all = {**self.addresses, **self.drivers}
         self.known_hosts = folder / "known_hosts"

@@ -77,7 +77,7 @@ class Theirs:
 
     def queues(self) -> list[str]:
         """Return the names of all queues."""
-        return sorted(each["name"] for each in self._ask("/api/queues"))
+        return sorted(queue["name"] for queue in self._ask("/api/queues"))
 
     def _ask(self, path: str) -> Any:
         address = self.machines.addresses["k1"]

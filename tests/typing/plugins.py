@@ -6,7 +6,7 @@ Written by `python tests/unit/test_typing.py` from the entry points.
 from chaoskit.contract.checkers.checker import Checker as chaoskit_contract_checkers_checker_Checker
 from chaoskit.contract.checkers.checker import Settling as chaoskit_contract_checkers_checker_Settling
 from chaoskit.contract.checkers.checker import Spanning as chaoskit_contract_checkers_checker_Spanning
-from chaoskit.contract.checkers.digesting import Digesting as chaoskit_contract_checkers_digesting_Digesting
+from chaoskit.contract.checkers.digesting import Sampling as chaoskit_contract_checkers_digesting_Sampling
 from chaoskit.contract.checkers.synthesizer import Synthesizer as chaoskit_contract_checkers_synthesizer_Synthesizer
 from chaoskit.contract.clients.application import ApplicationClients as chaoskit_contract_clients_application_ApplicationClients
 from chaoskit.contract.clients.client import LogClients as chaoskit_contract_clients_client_LogClients
@@ -285,7 +285,7 @@ _143: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_program_DiskProgra
 _144: chaoskit_contract_checkers_synthesizer_Synthesizer = chaoskit_testing_synthetic_folder_LogSynthesizer()
 _145: chaoskit_contract_checkers_checker_Checker = checkers_log_logs_LogChecker()
 _146: chaoskit_contract_checkers_checker_Settling = checkers_log_logs_LogChecker()
-_147: chaoskit_contract_checkers_digesting_Digesting = checkers_log_logs_LogChecker()
+_147: chaoskit_contract_checkers_digesting_Sampling = checkers_log_logs_LogChecker()
 _148: chaoskit_contract_checkers_checker_Checker = checkers_transaction_transactions_TransactionChecker()
 _149: chaoskit_contract_checkers_checker_Spanning = checkers_transaction_transactions_TransactionChecker()
 _150: chaoskit_contract_checkers_checker_Checker = checkers_subscription_groups_GroupChecker()

@@ -25,8 +25,8 @@ def test_a_kind_has_its_place_in_the_docs(kind: str) -> None:
 
 def test_the_program_lists_all_kinds_and_tells_about_one() -> None:
     listed = CliRunner().invoke(cli, ["nemeses"], standalone_mode=False).output
-    told = CliRunner().invoke(cli, ["nemeses", "partition"], standalone_mode=False).output
+    text = CliRunner().invoke(cli, ["nemeses", "partition"], standalone_mode=False).output
 
     assert all(kind in listed for kind in plugins.names("nemesis"))
-    assert "direction" in told
-    assert "peers" in told
+    assert "direction" in text
+    assert "peers" in text

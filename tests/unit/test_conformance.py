@@ -63,7 +63,7 @@ class _Sloppy(Nemesis):
 
 
 def test_what_a_nemesis_lacks_is_told() -> None:
-    told = _told(lambda: check_nemesis(_Sloppy()))
+    lines = _told(lambda: check_nemesis(_Sloppy()))
 
     for words in (
         "one line",
@@ -74,13 +74,13 @@ def test_what_a_nemesis_lacks_is_told() -> None:
         "_Power is not a @runtime",
         "`inject` is a reserved key",
     ):
-        assert words in told
+        assert words in lines
 
 
 def test_a_proof_of_what_was_not_made_is_told() -> None:
-    told = _told(lambda: check_nemesis(_Sloppy(), _strike))
+    lines = _told(lambda: check_nemesis(_Sloppy(), _strike))
 
-    assert "proves a fault that was not injected: it always works" in told
+    assert "proves a fault that was not injected: it always works" in lines
 
 
 class _Stubborn(Kill):
@@ -94,10 +94,10 @@ class _Stubborn(Kill):
 
 
 def test_a_fault_that_cannot_be_healed_is_told() -> None:
-    told = _told(lambda: check_nemesis(_Stubborn(), _strike))
+    lines = _told(lambda: check_nemesis(_Stubborn(), _strike))
 
-    assert "inject, verify: NemesisError: nothing is dead" in told
-    assert "heal, twice, verify_healed: NemesisError: once is enough" in told
+    assert "inject, verify: NemesisError: nothing is dead" in lines
+    assert "heal, twice, verify_healed: NemesisError: once is enough" in lines
 
 
 class _Twins(LogWorkload):
@@ -109,14 +109,14 @@ class _Twins(LogWorkload):
 
 
 def test_what_a_workload_lacks_is_told() -> None:
-    told = _told(lambda: check_workload(_Twins()))
+    lines = _told(lambda: check_workload(_Twins()))
 
     for words in (
         "two tasks have the same name",
         f"no task has the role {PRODUCER}",
         "a trait is not a frozen dataclass",
     ):
-        assert words in told
+        assert words in lines
 
 
 def _rule(**changes: Any) -> Rule:
@@ -135,7 +135,7 @@ class _Evasive(Kafka):
 
 
 def test_what_a_system_lacks_is_told() -> None:
-    told = _told(lambda: check_cluster(_Evasive()))
+    lines = _told(lambda: check_cluster(_Evasive()))
 
     for words in (
         f"{Leadership.__name__} is in given and in never and in notyet",
@@ -147,7 +147,7 @@ def test_what_a_system_lacks_is_told() -> None:
         "`apart` has peculiar",
         "it has a promise for strange",
     ):
-        assert words in told
+        assert words in lines
 
 
 def test_a_power_of_which_nothing_is_said_is_not_supported() -> None:
@@ -175,10 +175,10 @@ class _Between(Kafka):
 def test_a_system_between_its_clients_is_tried_without_hosts() -> None:
     assert "deployed" not in _told(lambda: check_cluster(_Between()))
 
-    told = _told(lambda: check_cluster(_Between(), workloads={"feed": {}}))
+    lines = _told(lambda: check_cluster(_Between(), workloads={"feed": {}}))
 
-    assert "`brokers` for no hosts is not 0, but it runs between its clients" in told
-    assert "a deployment: ServiceError: deployed on 0 hosts" in told
+    assert "`brokers` for no hosts is not 0, but it runs between its clients" in lines
+    assert "a deployment: ServiceError: deployed on 0 hosts" in lines
 
 
 class _Forgetful:
@@ -208,11 +208,11 @@ class _Producer:
 
 
 def test_what_clients_lack_is_told() -> None:
-    told = _told(lambda: check_clients(_Forgetful(), Topic("t")))
+    lines = _told(lambda: check_clients(_Forgetful(), Topic("t")))
 
-    assert f"{LogClients.__name__}: " in told
-    assert "completions of 20 sends" in told
-    assert "do not ascend" in told
+    assert f"{LogClients.__name__}: " in lines
+    assert "completions of 20 sends" in lines
+    assert "do not ascend" in lines
 
 
 def _strike(nemesis: Nemesis) -> Strike:

@@ -45,7 +45,7 @@ WIRE = Wire({7: f"{__name__}:Guessing"}, ("a", "c"), refusable={"b": ("e",)})
 
 
 def test_everything_that_is_wrong_is_told() -> None:
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as raised:
         check_decoder(WIRE, *SESSION)
 
     for words in (
@@ -56,14 +56,14 @@ def test_everything_that_is_wrong_is_told() -> None:
         "requests have names that are not in `messages`: b",
         "responses do not have the headers of their requests",
     ):
-        assert words in str(told.value)
+        assert words in str(raised.value)
 
 
 def test_what_is_right_is_not_told() -> None:
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as raised:
         check_decoder(replace(WIRE, decoders={7: f"{__name__}:Lines"}, messages=("a", "b"), refusable={}), *SESSION)
 
-    assert str(told.value).count("\n") == 1, "only that its module imports what tests need"
+    assert str(raised.value).count("\n") == 1, "only that its module imports what tests need"
 
 
 class Answering(Lines):
@@ -76,11 +76,11 @@ class Answering(Lines):
 def test_answers_with_names_of_their_own_need_not_have_those_of_requests() -> None:
     own = replace(WIRE, decoders={7: f"{__name__}:Answering"}, messages=("a", "b"), answers=("A",), refusable={})
 
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as raised:
         check_decoder(own, *SESSION)
 
-    assert "responses have names that are not in `answers`: B" in str(told.value)
-    assert str(told.value).count("\n") == 2, "and that its module imports what tests need"
+    assert "responses have names that are not in `answers`: B" in str(raised.value)
+    assert str(raised.value).count("\n") == 2, "and that its module imports what tests need"
 
 
 class Kind(Lines):
@@ -96,7 +96,7 @@ def test_a_response_that_is_no_error_then_or_not_whole_is_told() -> None:
     errors = ("none", "half", "impossible")
     kind = Wire({7: f"{__name__}:Kind"}, ("a", "b"), refusable={"a": errors})
 
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as raised:
         check_decoder(kind, *SESSION)
 
     for words in (
@@ -104,5 +104,5 @@ def test_a_response_that_is_no_error_then_or_not_whole_is_told() -> None:
         "a with the error half is not whole",
         "a with the error impossible: ValueError: not as expected",
     ):
-        assert words in str(told.value)
-    assert str(told.value).count("\n") == 4, "and that its module imports what tests need"
+        assert words in str(raised.value)
+    assert str(raised.value).count("\n") == 4, "and that its module imports what tests need"

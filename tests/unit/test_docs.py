@@ -51,7 +51,7 @@ def mix() -> list[str | dict[str, Any]]:
 
 
 def kinds_of_mix() -> int:
-    return len({each if isinstance(each, str) else next(iter(each)) for each in mix()})
+    return len({entry if isinstance(entry, str) else next(iter(entry)) for entry in mix()})
 
 
 def packages() -> int:
@@ -63,11 +63,11 @@ def options_of_pytest() -> int:
     return len(re.findall(r'addoption\(\s*"--chaos-', Path(pytest_plugin.__file__).read_text(encoding="utf-8")))
 
 
-def nightly(what: str) -> int:
+def nightly(subject: str) -> int:
     """Return how many examples of a property of damage `make nightly` tries."""
     text = (ROOT / "tests" / "unit" / "mutants" / "test_mutants.py").read_text(encoding="utf-8")
-    found = re.findall(rf"nightly=(\d+)\)\n@given.*\ndef test_a_{what}_with_mistakes", text)
-    return int(found[0])
+    counts = re.findall(rf"nightly=(\d+)\)\n@given.*\ndef test_a_{subject}_with_mistakes", text)
+    return int(counts[0])
 
 
 COUNTS: list[tuple[str, str, Callable[[], int]]] = [
@@ -103,24 +103,24 @@ def counted(page: str, words: str) -> list[str]:
     return re.findall(rf"\b{before}({_NUMBER}){after}\b" if before else rf"\b({_NUMBER}){after}\b", PAGES[page])
 
 
-@pytest.mark.parametrize(("page", "words", "count"), COUNTS, ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(("page", "words", "count"), COUNTS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_count_is_what_is_installed(page: str, words: str, count: Callable[[], int]) -> None:
     said, right = counted(page, words), count()
 
     assert said, f"{page} no longer says {words!r}: change COUNTS"
-    assert {number(each) for each in said} == {right}, f"{page}: {words.format(said[0])!r} must be {right}"
+    assert {number(word) for word in said} == {right}, f"{page}: {words.format(said[0])!r} must be {right}"
 
 
 def test_no_count_is_held_by_nobody() -> None:
     """A number of things that may be installed has a line in COUNTS, or was measured."""
     held = {page: [re.sub(r".*?(\{\} \w+).*", r"\1", words) for at, words, _ in COUNTS if at == page] for page in PAGES}
     free = [
-        f"{page}: {found[0]}"
+        f"{page}: {match[0]}"
         for page, text in PAGES.items()
         if page != "CHANGELOG.md"
-        for found in re.finditer(rf"\b{_NUMBER}\s+(?:{_NOUNS})\b", text)
-        if re.sub(rf"^{_NUMBER}\s+", "{} ", found[0]) not in held[page]
-        and " ".join(found[0].split()) not in MEASURED.get(page, [])
+        for match in re.finditer(rf"\b{_NUMBER}\s+(?:{_NOUNS})\b", text)
+        if re.sub(rf"^{_NUMBER}\s+", "{} ", match[0]) not in held[page]
+        and " ".join(match[0].split()) not in MEASURED.get(page, [])
     ]
 
     assert free == [], "add them to COUNTS or MEASURED"
@@ -144,9 +144,9 @@ def test_an_anomaly_is_described(name: str) -> None:
 def test_a_release_is_named_as_tested(system: str) -> None:
     release = installed.system(system, "system").options().version  # type: ignore[attr-defined]
     rows = re.findall(r"^\| (?:Apache )?([\w ]+) \|(.*)$", PAGES["README.md"], re.MULTILINE)
-    (told,) = (row for name, row in rows if name.replace(" ", "").lower() == system)
+    (versions,) = (row for name, row in rows if name.replace(" ", "").lower() == system)
 
-    assert release in told.partition("tested: ")[2], f"README.md: {system} is tested with {release}"
+    assert release in versions.partition("tested: ")[2], f"README.md: {system} is tested with {release}"
 
 
 def anchors(text: str) -> set[str]:
@@ -198,11 +198,11 @@ SHOWN: list[tuple[str, str]] = re.findall(
 @pytest.mark.parametrize(("name", "code"), SHOWN)
 def test_the_code_that_is_shown_is_that_of_a_stranger(name: str, code: str) -> None:
     """A block that begins with a file's name has pieces of that file, in their order; `...` stands for others."""
-    pieces = [each.strip("\n") for each in re.split(r"^ *\.\.\.\n", code, flags=re.M)]
-    found = re.compile(".*".join(rf"^{re.escape(piece)}$" for piece in pieces if piece), re.M | re.S)
+    pieces = [piece.strip("\n") for piece in re.split(r"^ *\.\.\.\n", code, flags=re.M)]
+    pattern = re.compile(".*".join(rf"^{re.escape(piece)}$" for piece in pieces if piece), re.M | re.S)
     files = [*STRANGERS.glob(f"*/{name}")]
 
-    assert [path for path in files if found.search(path.read_text())], f"no stranger's {name} has this"
+    assert [path for path in files if pattern.search(path.read_text())], f"no stranger's {name} has this"
 
 
 def test_the_names_of_the_guide_exist() -> None:
@@ -235,9 +235,9 @@ def too_long(text: str) -> list[tuple[int, int]]:
 
 
 def test_prose_is_wrapped() -> None:
-    found = {page: lines for page, text in PAGES.items() if (lines := too_long(text))}
+    long_lines = {page: lines for page, text in PAGES.items() if (lines := too_long(text))}
 
-    assert found == {}, f"(line, length): wrap them at {WIDTH} characters"
+    assert long_lines == {}, f"(line, length): wrap them at {WIDTH} characters"
 
 
 LONG = "word " * 25

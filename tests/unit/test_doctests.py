@@ -18,9 +18,9 @@ PACKAGES = (chaoskit, checkers, clusters, nemeses, workloads)
 def test_every_example_in_a_docstring_holds() -> None:
     attempted = 0
     for package in PACKAGES:
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            results = doctest.testmod(importlib.import_module(found.name))
-            assert results.failed == 0, found.name
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            results = doctest.testmod(importlib.import_module(module.name))
+            assert results.failed == 0, module.name
             attempted += results.attempted
 
     assert attempted > 5

@@ -53,7 +53,7 @@ def test_imports_point_one_way() -> None:
 
 def test_no_system_is_named_outside_clusters() -> None:
     folders = ("chaoskit", "nemeses", "checkers", "workloads", "spark_analysis")
-    found = [
+    named = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in FILES
         if path.suffix in (".py", ".c", ".h") and path.relative_to(ROOT).parts[0] in folders
@@ -61,7 +61,7 @@ def test_no_system_is_named_outside_clusters() -> None:
         if _SYSTEM.search(line) and not _EXAMPLE.search(line)
     ]
 
-    assert found == []
+    assert named == []
 
 
 def test_files_are_short() -> None:

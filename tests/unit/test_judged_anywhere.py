@@ -79,9 +79,9 @@ def _printed(code: str, *arguments: str) -> list[str]:
 
 
 def test_scenarios_of_all_systems_are_planned_and_judged_by_their_rules_without_client_libraries() -> None:
-    told = _printed(_PLANNED, *SYSTEMS)
+    output = _printed(_PLANNED, *SYSTEMS)
 
-    for name, line in zip(SYSTEMS, told, strict=True):
+    for name, line in zip(SYSTEMS, output, strict=True):
         if name == "rocketmq":
             assert line == "rocketmq is ready", "only scenarios with clients: python need its client"
         else:

@@ -25,7 +25,7 @@ def syncs_of_python(text: str) -> Iterator[str]:
                 yield "os.sync"
             case (
                 ast.List(elts=[ast.Constant(value="sync"), *rest]) | ast.Tuple(elts=[ast.Constant(value="sync"), *rest])
-            ) if not any(_names_a_file(each) for each in rest):
+            ) if not any(_names_a_file(argument) for argument in rest):
                 yield ast.unparse(node)
             case ast.Constant(value=str(content)) if id(node) not in prose and (
                 _IN_SHELL.search(content) or _IN_PYTHON.search(content)
@@ -76,8 +76,8 @@ def test_nothing_here_syncs_more_than_its_own_file_systems() -> None:
     shell = [path for part in _PARTS for path in (ROOT / part).rglob("*.sh")]
     shell += [ROOT / "Makefile", *(path for path in (ROOT / "setup").iterdir() if path.is_file())]
 
-    found = {str(path.relative_to(ROOT)): list(syncs_of_python(path.read_text())) for path in python}
-    found |= {str(path.relative_to(ROOT)): _IN_SHELL.findall(path.read_text()) for path in shell}
+    syncs = {str(path.relative_to(ROOT)): list(syncs_of_python(path.read_text())) for path in python}
+    syncs |= {str(path.relative_to(ROOT)): _IN_SHELL.findall(path.read_text()) for path in shell}
 
     assert len(python) > 500
-    assert {name: syncs for name, syncs in found.items() if syncs} == {}
+    assert {name: syncs for name, syncs in syncs.items() if syncs} == {}

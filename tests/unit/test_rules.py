@@ -71,7 +71,7 @@ def test_a_rule_says_where_it_is_from_and_names_what_there_is(identity: str) -> 
 def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
     plan = plan_of(spec)
     allowed = _allowed(plan)
-    measured = {each.name for each in anomalies().values() if each.measured}
+    measured = {anomaly.name for anomaly in anomalies().values() if anomaly.measured}
     measured |= {anomaly.name for anomaly in anomalies().values() if anomaly.of_application}  # its defect is no rule
     some = [name for name, expected in plan.scenario.expect.items() if expects_some(expected) and name not in measured]
 

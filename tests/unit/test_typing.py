@@ -37,7 +37,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
     ),
     "chaoskit.workloads": (workload.SideTopics, workload.Measuring),
     "chaoskit.nemeses": (nemesis.Preparing, exploring.Exploring, nemesis.Preceding),
-    "chaoskit.checkers": (Settling, Spanning, digesting.Digesting),
+    "chaoskit.checkers": (Settling, Spanning, digesting.Sampling),
 }  # fmt: skip
 """The optional powers of each kind of plug-in."""
 
@@ -62,13 +62,13 @@ def _entry_points() -> Iterator[tuple[str, str, str]]:
     """Yield group, module and class of every plug-in of ours, and of every stranger."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         ours: dict[str, dict[str, str]] = tomllib.load(file)["project"]["entry-points"]
-    found = [ours]
+    paths = [ours]
     for path in sorted(STRANGERS.rglob("entry_points.txt")):
         theirs = configparser.ConfigParser()
         theirs.read_string(path.read_text(encoding="utf-8"))
-        found.append({group: dict(theirs[group]) for group in theirs.sections()})
+        paths.append({group: dict(theirs[group]) for group in theirs.sections()})
         sys.path.insert(0, str(path.parents[1]))
-    for groups in found:
+    for groups in paths:
         for group, points in groups.items():
             if group in REQUIRED:
                 for value in points.values():

@@ -14,7 +14,7 @@ from chaoskit.model.audit import Bounds
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.model.place import Place
-from workloads.pipeline.collector import Attribution
+from workloads.pipeline.collector import OutputLog
 from workloads.pipeline.feeder import Feeding
 from workloads.pipeline.inputs import value_of
 from workloads.pipeline.options import PipelineOptions
@@ -44,8 +44,8 @@ def audit(job: Job[PipelineOptions]) -> None:
     job.recorder.complete(op, OK if complete else INFO, why or None)
     reading.close()
     job.control.report(job.recorder.report())
-    if not reading.attribution.identified and reading.attribution.strange:
-        why = f"identity fits no output; the first one is {reading.attribution.strange}"
+    if not reading.log.identified and reading.log.strange:
+        why = f"identity fits no output; the first one is {reading.log.strange}"
     job.control.result({"audited": complete, "why": why, "drained": drained})
 
 
@@ -76,8 +76,8 @@ class _Reading:
         self._outputs = [(recorder.in_system(topic), number) for topic, number in outputs]
         self._reader: RecordReader = job.clients.power(ApplicationClients).records([*self.inputs, *self._outputs])
         self._value_of = partial(value_of, make=options.payload.maker())
-        self.attribution = Attribution(recorder, options)
-        self.seen: dict[str, set[int]] = {recorder.in_system(sink.topic): set() for sink in options.topics}
+        self.log = OutputLog(recorder, options)
+        self.seen: dict[str, set[int]] = {recorder.in_system(sink.name): set() for sink in options.topics}
         self._error = ""
 
     def poll(self) -> bool:
@@ -88,8 +88,8 @@ class _Reading:
         inputs = [record for record in records if record.topic == topic]
         outputs = [record for record in records if record.topic != topic]
         values = (self._value_of(record.value) for record in inputs)
-        self.attribution.write(op, inputs, [UNIDENTIFIED if value is None else value for value in values])
-        for record, value in zip(outputs, self.attribution.outputs(op, outputs), strict=True):
+        self.log.write(op, inputs, [UNIDENTIFIED if value is None else value for value in values])
+        for record, value in zip(outputs, self.log.outputs(op, outputs), strict=True):
             self.seen[record.topic].add(value)
         recorder.complete(op, OK if error is None else FAIL, error)
         self._error = error or self._error

@@ -20,7 +20,7 @@ _POLL_S = 0.1
 _SHOWN = 200
 
 
-class Attribution:
+class OutputLog:
     """Attributes outputs to inputs, and records them.
 
     Args:
@@ -92,14 +92,12 @@ def collect(job: Job[PipelineOptions]) -> None:
     expect_outputs(job, [sink.name for sink in options.topics])
     reader = job.clients.power(ApplicationClients).records(places)
     schedule = Schedule(options.rate, 1, control.wait_start(), 0)
-    attribution = Attribution(
-        recorder, options, lambda value: None if value >> PRODUCER_SHIFT else schedule.intended_ns(value)
-    )
+    log = OutputLog(recorder, options, lambda value: None if value >> PRODUCER_SHIFT else schedule.intended_ns(value))
     reports = Reports(control, recorder)
     while not control.stopping:
         op = recorder.invoke("poll")
         records, error = reader.poll(_POLL_S)
-        attribution.outputs(op, records)
+        log.outputs(op, records)
         recorder.complete(op, OK if error is None else FAIL, error)
         reports.tell()
     reader.close()

@@ -11,8 +11,8 @@ from typing import Any
 from chaoskit.contract.clients.application import Record
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.audit import Bounds
-from workloads.pipeline.collector import Attribution, expect_outputs
-from workloads.pipeline.options import Answering, HttpOptions, PipelineOptions
+from workloads.pipeline.collector import OutputLog, expect_outputs
+from workloads.pipeline.options import Answering, PipelineOptions, SinkOptions
 
 _POLL_S = 0.05
 
@@ -20,15 +20,16 @@ _POLL_S = 0.05
 class _Taking:
     """Takes the requests of one endpoint, one at a time, and records them."""
 
-    def __init__(self, job: Job[PipelineOptions], sink: HttpOptions) -> None:
+    def __init__(self, job: Job[PipelineOptions], sink: SinkOptions) -> None:
         self._sink = sink
         self._job = job
         self._topic = job.recorder.in_system(sink.name)
-        self._attribution = Attribution(job.recorder, job.options)
+        self._log = OutputLog(job.recorder, job.options)
         self._taken: set[str] = set()
         self._asked = 0
         self.start_ns: int = 0
         self.position: int = 0
+        self.over: bool = False
 
     def answering(self) -> Answering | None:
         """Return how the next request is answered; None: as usual."""
@@ -47,7 +48,7 @@ class _Taking:
         self._taken.add(key)
         lowered = {name: value.encode() for name, value in headers.items()}
         op = recorder.invoke("receive")
-        self._attribution.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
+        self._log.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
         recorder.complete(op)
         self.position += 1
 
@@ -66,7 +67,7 @@ def serve(job: Job[PipelineOptions]) -> None:
             with lock:
                 known = self.path.split("?")[0] == sink.http
                 answering = taking.answering() if known else None
-                refused = answering is not None and answering.do == "refuse"
+                refused = taking.over or (answering is not None and answering.do == "refuse")
                 if known and not refused:
                     taking.take(body, dict(self.headers.items()))
             if answering is not None and answering.do == "drop":
@@ -93,7 +94,10 @@ def serve(job: Job[PipelineOptions]) -> None:
     while not job.control.stopping:
         time.sleep(_POLL_S)
     server.shutdown()
+    server.server_close()
     with lock:
+        # What a call that is still being served would add is behind the end.
+        taking.over = True
         end = taking.position
         job.recorder.audited(job.recorder.in_system(sink.name), 0, Bounds(0, end, True, end))
     job.control.report(job.recorder.report())

@@ -70,33 +70,48 @@ class Answering(BaseModel):
     every: int = Field(default=1, ge=1)
 
 
-class HttpOptions(BaseModel):
-    """An HTTP endpoint that the application calls; chaoskit serves it.
+class SinkOptions(BaseModel):
+    """Where the application writes: a topic, or an HTTP endpoint that chaoskit serves.
 
     Attributes:
-        http: its path; its URL is `{writes}`, or `{http}`.
+        topic, partitions, replication: as of what it reads.
+        http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
         key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
-        answers: how it answers meanwhile, if not at once and with 200.
+        answers: how the endpoint answers meanwhile, if not at once and with 200.
     """
 
     model_config = _FROZEN
 
-    http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")]
+    topic: TopicName | None = None
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1)
+    http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
     key: str = ""
     answers: list[Answering] = []
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.topic is None) == (self.http is None):
+            raise ValueError("write either topic, or http: the path of an endpoint, such as /pay")
+        of_other = {"partitions", "replication"} if self.topic is None else {"key", "answers"}
+        fields = type(self).model_fields
+        if wrong := sorted(name for name in of_other if getattr(self, name) != fields[name].default):
+            raise ValueError(f"{wrong[0]} belongs to {'a topic' if self.topic is None else 'http'}; remove it")
+        return self
 
     @property
     def name(self) -> str:
         """Its name in the history."""
-        return "http:" + self.http
+        return self.topic or f"http:{self.http}"
 
     @property
     def places(self) -> list[Place]:
-        """Its only partition."""
-        return [(self.name, 0)]
+        """Its partitions."""
+        return [(self.name, number) for number in range(self.partitions)]
 
-
-Sink = TopicOptions | HttpOptions
+    def copies(self, brokers: int) -> int:
+        """Return how many replicas each partition has with so many brokers."""
+        return self.replication or min(_REPLICATION, brokers)
 
 
 def _as_list(given: Any) -> Any:
@@ -173,7 +188,7 @@ class PipelineOptions(BaseModel):
     model_config = _FROZEN
 
     reads: TopicOptions
-    writes: Annotated[list[Sink], Field(min_length=1), BeforeValidator(_as_list)]
+    writes: Annotated[list[SinkOptions], Field(min_length=1), BeforeValidator(_as_list)]
     rate: int = Field(default=100, ge=1, le=100_000)
     keys: int = Field(default=0, ge=0, lt=2**24)
     payload: Payload = Payload()
@@ -199,14 +214,14 @@ class PipelineOptions(BaseModel):
         return self.reads.places
 
     @property
-    def topics(self) -> list[TopicOptions]:
+    def topics(self) -> list[SinkOptions]:
         """The topics that the application writes."""
-        return [sink for sink in self.writes if isinstance(sink, TopicOptions)]
+        return [sink for sink in self.writes if sink.topic is not None]
 
     @property
-    def endpoints(self) -> list[HttpOptions]:
+    def endpoints(self) -> list[SinkOptions]:
         """The HTTP endpoints that it calls."""
-        return [sink for sink in self.writes if isinstance(sink, HttpOptions)]
+        return [sink for sink in self.writes if sink.http is not None]
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive inputs: round-robin over partitions, or over keys.

@@ -32,8 +32,8 @@ RULES = (
         "commit in one transaction with the output, or have the sink recognise what it has already; then write "
         "promise: exactly-once",
         _SOURCE,
-        "kafka/applications/commit-after-flush:kill",
-        "kafka/applications/transactions:kill",
+        "applications/auto-commit-pool:right",
+        "applications/transaction-ids:right",
     ),
     Rule(
         "pipeline.at-most-once",
@@ -41,8 +41,8 @@ RULES = (
         _leaves_out,
         "commit after the work is done; then write promise: at-least-once",
         _SOURCE,
-        "kafka/applications/commit-first:promised",
-        "kafka/applications/commit-after-flush:kill",
+        "applications/commit-first:promised",
+        "applications/commit-first:right",
     ),
 )
 

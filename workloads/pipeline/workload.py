@@ -11,7 +11,7 @@ from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.application import Application
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Piped
+from chaoskit.contract.workloads.traits import Paced, Piped
 from chaoskit.contract.workloads.workload import CONSUMER, OBSERVER, PRODUCER, Job, Task
 from chaoskit.model.operation import AUDITOR
 from workloads.pipeline.auditor import audit
@@ -39,7 +39,7 @@ class PipelineWorkload:
 
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
         reads = Topic(options.reads.topic, LOG, options.reads.partitions, options.reads.copies(brokers))
-        writes = [Topic(sink.topic, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
+        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
         return [reads, *writes, *(Topic(sink.name, OUTPUT, stored=False) for sink in options.endpoints)]
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
@@ -51,7 +51,7 @@ class PipelineWorkload:
         return options.producer if role == PRODUCER else {}
 
     def traits(self, options: PipelineOptions) -> tuple[object, ...]:
-        return (Piped(options.promise),)
+        return Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
 
     def promises(self, declared: Declared) -> Mapping[str, str]:
         """See `chaoskit.contract.guarantees.promising.Promising`."""

@@ -1,8 +1,9 @@
-"""What `chaoskit bench` prints of its results."""
+"""What `chaoskit bench` prints of its results, and its page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from chaoskit.cli.output.console import print_table
 from chaoskit.cli.output.saying import say
@@ -11,7 +12,7 @@ from chaoskit.interop.omb.climb import ClimbStep
 from chaoskit.interop.omb.ladder import Bracket
 from chaoskit.interop.omb.plans import Bench
 from chaoskit.interop.omb.recording import RecordingCost
-from chaoskit.report.benchmarks_page import Measurement, Rung
+from chaoskit.report.benchmarks_page import Measurement, Rung, write_benchmarks
 from chaoskit.report.words import describe_machine
 
 _COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "end to end p50 / p99 ms",
@@ -69,7 +70,7 @@ def _backlog_in_words(backlog: ReadBacklog) -> str:
     return f"{built}, read in {backlog.read_s:,.1f} s at {backlog.received_per_s:,.0f}/s"
 
 
-def measurement(result: Benched) -> Measurement:
+def _measurement(result: Benched) -> Measurement:
     """Return a result as the page shows it."""
     return Measurement(
         workload=result.bench.stem,
@@ -104,7 +105,14 @@ def show_bracket(bench: Bench, bracket: Bracket) -> None:
     say(f"{bench.stem} with {bench.driver.stem}: highest sustained rate{limit}: {highest}{above}")
 
 
-def rung(step: ClimbStep) -> Rung:
+def _rung(step: ClimbStep) -> Rung:
     """Return a rate that was tried as the page shows it."""
     bench = step.found.bench
     return Rung(bench.stem, bench.driver.stem, step.found.acked_per_s, step.found.document, step.why_not)
+
+
+def write_html(
+    path: Path, results: Sequence[Benched], steps: Sequence[ClimbStep], costs: Sequence[RecordingCost]
+) -> None:
+    """Write the page with results, the rates that were tried, and what recording costs."""
+    write_benchmarks(list(map(_measurement, results)), path, list(map(_rung, steps)), list(map(recording, costs)))

@@ -1,43 +1,23 @@
-"""What sets of messages show of a log, where a run records latencies only (`record: latency`)."""
+"""What a checker finds where a run records latencies only (`record: latency`): of messages that stand for many."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum, auto
 from typing import Protocol, runtime_checkable
 
-from chaoskit.contract.checkers.anomaly import Anomaly
+import pyarrow as pa
 
-
-class Fate(Enum):
-    """What became of a message, told from sets of sequences and positions.
-
-    `LOST`, `UNSEEN`, `EXPIRED`: it was acknowledged, and the log does not have it, may not have it, or deleted it.
-    `CUT`: it is lost, although a reader had it. `PHANTOM`: it was received and never sent. `FAILED_VISIBLE`: it was
-    received, and its send had failed. `MISROUTED`: it was received from another place than it was sent to. `TWICE`: it
-    was received at two positions. `DISORDERED`: it was received after a later one of its producer. `CORRUPT`: it was
-    received damaged.
-    """
-
-    LOST = auto()
-    UNSEEN = auto()
-    EXPIRED = auto()
-    CUT = auto()
-    PHANTOM = auto()
-    FAILED_VISIBLE = auto()
-    MISROUTED = auto()
-    TWICE = auto()
-    DISORDERED = auto()
-    CORRUPT = auto()
+from chaoskit.contract.checkers.checker import Part
 
 
 @runtime_checkable
-class Digesting(Protocol):
-    """Optional power of a checker: it says which of its anomalies each fate is.
+class Sampling(Protocol):
+    """Optional power of a checker: it judges a message by what was done to it, whatever else is in its partition."""
 
-    Attributes:
-        fates: one of its anomalies for each fate.
-    """
+    def check_samples(self, part: Part) -> pa.Table:
+        """Return the findings that need nothing else.
 
-    @property
-    def fates(self) -> Mapping[Fate, Anomaly]: ...
+        Args:
+            part: messages, each with others of its producer only if these are what it is to be compared with. When
+                anything happened is not known.
+        """
+        ...

@@ -20,7 +20,7 @@ from chaoskit.history.digesting import blocks, commits
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.history.format.record import AUDIT, COMPLETE, INVOKE, RECEIVED, RECORD, SEND, Records
-from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.message import PAYLOADS, PRODUCER_SHIFT
 from chaoskit.model.operation import REPOSITIONING, SEEKING
 from chaoskit.model.outcome import FAIL, OK, OUTCOMES
 
@@ -38,12 +38,14 @@ ODD = np.dtype(
         ("other", "i8"),
     ]
 )  # fmt: skip
-ODDITIES = ("duplicate", "reordered", "corrupt")
-"""What readers should not have seen; of a `reordered` message, `other` is the later one that was read before."""
+ODDITIES = ("duplicate", "reordered", "corrupt", "foreign")
+"""What readers note for the checkers: that the final read received a message again, at a higher position than any
+before, or after a later one of its producer and key, which is `other`; and each payload that is not what was sent."""
 
-DUPLICATE, REORDERED, CORRUPT = range(len(ODDITIES))
+DUPLICATE, REORDERED, CORRUPT, FOREIGN = range(len(ODDITIES))
+_OF_PAYLOADS = {PAYLOADS.index(ODDITIES[kind]): kind for kind in (CORRUPT, FOREIGN)}
 ODD_MAX = 100_000
-"""Findings beyond are only counted."""
+"""What is noted beyond is only counted."""
 
 _SECOND = 1_000_000_000
 _NEVER = np.iinfo(np.int64).max
@@ -70,7 +72,7 @@ class Digest:
             than the one before, although the reader had not been told to read elsewhere.
         sent, acked, failed, received: places of values; failed ones definitely did not happen.
         open: sends that have not completed.
-        odd: what readers should not have seen, at most ODD_MAX of it (dtype ODD).
+        odd: see ODDITIES, at most ODD_MAX of it (dtype ODD).
         gaps: name, partition, begin and end of times without an acknowledgement, and since when a send was due or open
             in it, ns.
         audits: AUDIT records.
@@ -295,7 +297,8 @@ def _received(
 ) -> list[Ints]:
     fresh = _readings(into, records, session)
     if np.any(bad := records["code"] != 0):
-        _note(into, CORRUPT, records[bad])
+        for code, kind in _OF_PAYLOADS.items():
+            _note(into, kind, records[records["code"] == code])
         records, fresh = records[~bad], fresh[~bad]
     places = routes.places(records["value"])
     where = np.stack([records["name"], records["partition"], routes.of(records["value"])], 1).astype(np.int64)

@@ -77,15 +77,7 @@ class Intervals:
 
     def within(self, first: Ints, last: Ints) -> Ints:
         """Return how many integers of the set there are from each `first` to each `last`."""
-        lengths = np.append(0, np.cumsum(self.ends - self.starts))
-
-        def below(limits: Ints) -> Ints:
-            at = np.searchsorted(self.starts, limits)
-            over = np.maximum(self.ends[np.maximum(at, 1) - 1] - limits, 0) if self.starts.size else 0
-            counted: Ints = lengths[at] - np.where(at > 0, over, 0)
-            return counted
-
-        return below(last + 1) - below(first)
+        return self.count_below(last + 1) - self.count_below(first)
 
     def part(self, first: int, end: int) -> Intervals:
         """Return the integers of the set from `first` on, without `end`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,6 @@ def digest_of(digested: Digested, digest_findings: DigestFindings, places: Seque
         digest_findings: the findings.
         places: topic and partition of each route.
     """
-    positions: dict[Place, Mapping[int, int]] = {}
     kept: dict[Place, tuple[Ints, Ints]] = {}
     values = digest_findings.findings["value"].drop_null().to_numpy()
     for route, place in enumerate(places):
@@ -54,8 +53,7 @@ def digest_of(digested: Digested, digest_findings: DigestFindings, places: Seque
             np.append(kept[place][0], done_ns) if place in kept else done_ns,
             (np.append(kept[place][1], lowest) if place in kept else lowest),
         )
-        positions[place] = digested.highest(values)
-    return DigestRecord(positions, kept)
+    return DigestRecord(dict.fromkeys(places, digested.highest(values)), kept)
 
 
 def sure_of(subject: Subject, history: History, digest_findings: DigestFindings, digest: DigestRecord) -> pa.Table:

@@ -14,12 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checkers.checker import FaultWindow
-from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.digest import SERIES
 from chaoskit.history.format.intervals import Ints
 from chaoskit.judge.timing.timing import Load
@@ -128,21 +126,3 @@ def undisturbed(
 def _without(span: Span, other: Span) -> list[Span]:
     parts = [(span[0], min(span[1], other[0])), (max(span[0], other[1]), span[1])]
     return [(from_ns, until_ns) for from_ns, until_ns in parts if until_ns > from_ns]
-
-
-def out_of_order(kept: npt.NDArray[np.int64], routes: Ints) -> int:
-    """Return how many blocks have a lower position than one of their route that was acknowledged before they were sent.
-
-    Args:
-        kept: blocks of acknowledged messages that are in the log; see `chaoskit.history.digesting.blocks`.
-        routes: the route of each.
-    """
-    sent, done, lowest, highest = blocks.SENT_FIRST, blocks.DONE_LAST, blocks.LOWEST, blocks.HIGHEST
-    count = 0
-    for route in np.unique(routes[kept[:, lowest] >= 0]).tolist():
-        own = kept[(routes == route) & (kept[:, lowest] >= 0)]
-        order = np.argsort(own[:, done], kind="stable")
-        reach = np.append(np.int64(-1), np.maximum.accumulate(own[order, highest]))
-        before = np.searchsorted(own[order, done], own[:, sent])
-        count += int(np.count_nonzero(reach[before] > own[:, lowest]))
-    return count

@@ -258,11 +258,8 @@ class _Partition:
     @cached_property
     def _vacancies(self) -> list[tuple[int, int]]:
         """From when until when nobody led: a look at it repeats who was in sync before."""
-        return [
-            (standing.at_ns, following.at_ns)
-            for standing, following in pairwise(self._standings)
-            if not standing.leader
-        ]
+        looks = pairwise(self._standings)
+        return [(standing.at_ns, following.at_ns) for standing, following in looks if not standing.leader]
 
     def _followed_ns(self, acked_ns: int, lag_ns: int) -> int:
         """Return when a host that counts as in sync must have what was acknowledged then: it may lag for some time,

@@ -14,6 +14,7 @@ from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.faults.at_stake import at_stake
 from chaoskit.judge.faults.consequence import consequences, stayed
 from chaoskit.judge.faults.in_flight import open_under
+from chaoskit.judge.faults.owned import owned_inputs
 from chaoskit.judge.faults.readers import Readers, readers_of
 from chaoskit.judge.findings.guard import Guard
 from chaoskit.judge.subject.subject import Subject
@@ -55,7 +56,9 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     stakes: Mapping[int, int] = {}
     opened: Mapping[int, Mapping[str, int]] = {}
     if not digested(history.folder):
-        stakes = guard.run(lambda: at_stake(history, subject, placements, took), dict, _STAKES)
+        stakes = guard.run(
+            lambda: {**at_stake(history, subject, placements, took), **owned_inputs(history, subject)}, dict, _STAKES
+        )
         declared = subject.plan.declared if subject.plan else None
         opened = guard.run(lambda: open_under(history, read, declared) if declared else {}, dict, _STAKES)
     consequent: Sequence[tuple[dict[str, Any] | None, list[str]]] = guard.run(

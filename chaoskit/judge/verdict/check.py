@@ -66,8 +66,9 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
         raise BadInput(f"{folder / store.SCENARIO} does not belong to this run: its logs were digested. {RESTORE}")
     group = declared.get(Group)
     digested_run = Digested(folder, routed.places, group.count if group else 0)
-    timing = Timing(digested_run.load(load_of(folder)), faults)
-    load = figures(digested_run.counts(timing), digested_run.waits(timing), timing, folder / "latency")
+    measured = digested_run.figures
+    timing = Timing(measured.load(load_of(folder)), faults)
+    load = figures(measured.counts(timing), measured.waits(timing), timing, folder / "latency")
     digest_findings = digested_run.told({place: history.audit(*place) for place in subject.partitions})
     digest = digest_of(digested_run, digest_findings, routed.places)
     sure = sure_of(subject, history, digest_findings, digest)

@@ -36,6 +36,10 @@ class Instance:
         recorder: records when it begins and ends.
         restart_ns: how long after its end it is started again; None: never.
         held: returns whether a fault decides whether it runs.
+
+    Attributes:
+        name, host: as given.
+        ends: how often it ended.
     """
 
     def __init__(  # noqa: PLR0917 - what an instance is
@@ -51,6 +55,7 @@ class Instance:
     ) -> None:
         self.name = name
         self.host = host
+        self.ends: int = 0
         self._argv = ["env", *(f"{key}={value}" for key, value in env.items()), "sh", "-c", _STDIN, "instance", *argv]
         self._log = log
         self._recorder = recorder
@@ -122,8 +127,7 @@ class Instance:
 
     def _supervise(self) -> None:
         while not self._stopping.wait(_LOOK_S):
-            process = self._process
-            if process is None or process.poll() is None:
+            if self.running():
                 continue
             with self._lock:
                 self._note_end()
@@ -139,6 +143,7 @@ class Instance:
         if process is None or process.poll() is None:
             return
         code, self._process, self._ended_ns = process.returncode, None, time.monotonic_ns()
+        self.ends += 1
         op = self._recorder.invoke(EXIT)
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
         self._recorder.complete(op, OK if code == 0 else INFO, how)

@@ -20,6 +20,9 @@ from chaoskit.run.faults.occupancy import Occupancy
 
 _STOP_S = 10.0
 _LOOK_S = 0.1
+_ENDS_MAX = 3
+"""An instance that ends so often before the load does not start; one that waits for others may end once or twice."""
+
 _NO_FAULT = -1
 _DECIDING = {HostPart.PROCESSES, HostPart.POWER}
 """Parts of a host of which a fault that occupies one decides whether the instance runs."""
@@ -100,8 +103,9 @@ class Instances:
         deadline = time.monotonic() + self._application.ready_ns / 1e9
         while owned() < self._application.partitions:
             for instance in self._instances.values():
-                if self._application.restart_ns is None and not instance.running():
-                    raise RunFailed(f"{instance.name} ended before the load:\n{instance.last_words()}")
+                if instance.ends >= (1 if self._application.restart_ns is None else _ENDS_MAX):
+                    often = f" {instance.ends} times" if instance.ends > 1 else ""
+                    raise RunFailed(f"{instance.name} ended{often} before the load:\n{instance.last_words()}")
             if time.monotonic() > deadline:
                 raise RunFailed(self._never_read())
             time.sleep(_LOOK_S)

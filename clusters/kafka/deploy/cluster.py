@@ -14,7 +14,6 @@ from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
-from clusters.kafka.artifacts import has_tools
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
 from clusters.kafka.deploy.effective import Reporter
 from clusters.kafka.deploy.ensemble import Ensemble
@@ -22,10 +21,8 @@ from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.deploy.probe import PartitionState, answers
 from clusters.kafka.deploy.service import KafkaService
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.metadata import can_migrate
-from clusters.kafka.operate.migration import Migrator
 from clusters.kafka.operate.operator import KafkaOperator
-from clusters.kafka.operate.upgrade import Upgrader
+from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.zookeeper.probe import zookeeper_answers
@@ -57,18 +54,14 @@ class KafkaCluster(KafkaService):
         if self._credentials is not None:
             self._credentials.install()
         operator = KafkaOperator(brokers, admin, options.version, self.answers)
-        by_tools = [operator] if has_tools(options.version) else []
         numbered = {host.name: str(node) for node, host in enumerate(brokers, 1)}
         beside = self._ensemble.settings_in_effect if self._ensemble is not None else dict
         reporter = Reporter(numbered, admin, lambda: self._topics.names, beside)
         installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
-        upgrader = [] if options.in_zookeeper else [Upgrader(self._nodes, operator)]
-        self._holders += [installed, self._nodes, *upgrader, *self._migrator(), reporter, *by_tools]
-
-    def _migrator(self) -> list[Migrator]:
-        if self._ensemble is None or not can_migrate(self._options):
-            return []
-        return [Migrator(self._hosts, self._options, self._nodes, self._ensemble, self._leave_zookeeper)]
+        operators = operators_of(
+            hosts, options, self._nodes, operator, ensemble=self._ensemble, leave_zookeeper=self._leave_zookeeper
+        )
+        self._holders += [installed, self._nodes, reporter, *operators]
 
     def _leave_zookeeper(self) -> None:
         self._ensemble = None

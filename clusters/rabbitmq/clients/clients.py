@@ -11,7 +11,7 @@ from chaoskit.contract.power import P, held
 from clusters.rabbitmq.clients.consumer import RabbitConsumer
 from clusters.rabbitmq.clients.publisher import RabbitPublisher
 from clusters.rabbitmq.connection import ADDRESSES, CLIENTS, LAB, LOGIN, ROUTES, Addresses
-from clusters.rabbitmq.deploy.attached import login_of
+from clusters.rabbitmq.deploy.attachment import login_of
 from clusters.rabbitmq.routing import Route
 from clusters.rabbitmq.streams.consumer import StreamAuditor
 from clusters.rabbitmq.streams.library import LibraryProducer

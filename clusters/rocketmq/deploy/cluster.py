@@ -7,16 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_until, wait_while
-from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.contract.systems.installation import Revival
 from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
-from clusters.common.framing import connect
-from clusters.common.java import server
 from clusters.common.supervision import Supervisor
 from clusters.rocketmq import settings
 from clusters.rocketmq.clients import queues
@@ -33,29 +30,19 @@ from clusters.rocketmq.connection import (
 )
 from clusters.rocketmq.deploy import admin
 from clusters.rocketmq.deploy.admin import Server
+from clusters.rocketmq.deploy.processes import RocketProcesses, answers
 from clusters.rocketmq.deploy.topics import RocketTopics
 from clusters.rocketmq.java.relay import RELAY
 from clusters.rocketmq.pop import relay as pop
 from clusters.rocketmq.roles import RocketRoles
 from clusters.rocketmq.settings import (
-    BROKER,
     BROKER_PORT,
-    NAME_SERVER,
     NAME_SERVER_PORT,
     PROXY,
     PROXY_PORT,
     RocketOptions,
 )
 
-_PROGRAMS = {
-    NAME_SERVER: "org.apache.rocketmq.namesrv.NamesrvStartup",
-    BROKER: "org.apache.rocketmq.broker.BrokerStartup",
-    PROXY: "org.apache.rocketmq.proxy.ProxyStartup",
-}
-_OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/java.lang")
-"""Mapped files are unmapped, and locked in memory, by means of the JDK's internals."""
-
-_HOME = {"RMQ_PROXY_HOME": settings.FOLDER}
 _POLL_S = 0.1
 _ASK_S = 2.0
 _MASTER_S = 30.0
@@ -83,8 +70,8 @@ class RocketCluster:
         self._roles = RocketRoles(hosts, options)
         self._namespace = ""
         self._topics = RocketTopics(self._masters, [(address, NAME_SERVER_PORT) for address in self._addresses])
-        self._supervisor = Supervisor(self._spawn, ())
-        self._jars = dict(on_each(range(len(hosts)), lambda index: self._install(index, jars)))
+        self._processes = RocketProcesses(hosts, options, jars)
+        self._supervisor = Supervisor(self._processes.spawn, ())
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], f"this cluster of RocketMQ {self._options.version}")
@@ -94,16 +81,16 @@ class RocketCluster:
         services = self.services(host)
         for service in services:
             if service != PROXY:
-                self._spawn(host, service)
+                self._processes.spawn(host, service)
         if PROXY in services:
             wait_until(self._is_routed, _MASTER_S)
-            self._spawn(host, PROXY)
+            self._processes.spawn(host, PROXY)
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
-        return self._options.services(len(self.hosts), list(self.hosts).index(host))
+        return self._processes.services(host)
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        return all(_answers(host, service, timeout_s) for service in self.services(host))
+        return all(answers(host, service, timeout_s) for service in self.services(host))
 
     def revivals(self) -> Sequence[Revival]:
         """See `chaoskit.contract.systems.installation.Supervision`."""
@@ -164,33 +151,6 @@ class RocketCluster:
     def close(self) -> None:
         """Do nothing: no connection outlives a call."""
 
-    def _install(self, index: int, jars: Path) -> tuple[str, str]:
-        """Write the configuration of one host; return its name and its folder of jars."""
-        host = self.hosts[index]
-        written = {
-            settings.FILES[NAME_SERVER]: settings.namesrv_conf(self._options, self._addresses, index, host.data_dir),
-            settings.FILES[BROKER]: settings.broker_conf(self._options, self._addresses, index, host.data_dir),
-            settings.FILES[PROXY]: settings.proxy_json(self._options, self._addresses, index),
-            settings.LOGGING: settings.LOGBACK,
-        }
-        for path, content in written.items():
-            host.put(content.encode(), path)
-        return host.name, host.install(jars)
-
-    def _spawn(self, host: ServiceHost, service: str) -> None:
-        if host.state(service) is not ServiceState.GONE:
-            return
-        options = self._options
-        heap = options.heap_of(service)
-        host.run(host.as_service(["mkdir", "-p", *(f"{host.data_dir}/{folder}" for folder in settings.DATA_FOLDERS)]))
-        jvm = [settings.BOTH_COMPILERS, *options.jvm] if service == BROKER else options.jvm
-        program = server(f"{self._jars[host.name]}/*", jvm, settings.PRODUCTION_JVM)
-        memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
-        own = [f"-Drmq.logback.configurationFile={settings.LOGGING}", f"-Duser.home={host.data_dir}"]
-        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
-        file = ["-pc" if service == PROXY else "-c", settings.FILES[service]]
-        host.spawn(service, [*program, *opened, *own, *memory, _PROGRAMS[service], *file], _HOME)
-
     def _is_routed(self) -> bool:
         """Return whether each name server that answers knows a master, and one does; brokers have a topic with the name
         of their cluster."""
@@ -217,10 +177,7 @@ class RocketCluster:
     def _missing(self) -> str:
         """Return why the cluster is not ready; empty if it is."""
         silent = [
-            (host, service)
-            for host in self.hosts
-            for service in self.services(host)
-            if not _answers(host, service, 0.5)
+            (host, service) for host in self.hosts for service in self.services(host) if not answers(host, service, 0.5)
         ]
         self._supervisor.look_after(silent)
         if silent:
@@ -254,17 +211,3 @@ class RocketCluster:
 
     def _broker(self, name: str) -> Server:
         return self._roles.host_of(name).address, BROKER_PORT
-
-
-def _answers(host: ServiceHost, service: str, timeout_s: float) -> bool:
-    """Return whether one service of a host answers in time."""
-    try:
-        if service == PROXY:
-            connect(host.address, PROXY_PORT, timeout_s).close()
-        elif service == NAME_SERVER:
-            admin.registered((host.address, NAME_SERVER_PORT), timeout_s)
-        else:
-            admin.copying((host.address, BROKER_PORT), timeout_s)
-    except (OSError, ServiceError):
-        return False
-    return True

@@ -5,9 +5,13 @@ import threading
 import time
 
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 endpoints, orders, payments, instance = sys.argv[1:5]
 checked = f"{orders}-checked"
+admin = AdminClient({"bootstrap.servers": endpoints})
+for made in admin.create_topics([NewTopic(checked, 3, 3)]).values():
+    made.exception()  # the other instance may have made it
 
 
 def copy(source: str, target: str, group: str, isolation: str, work_s: float) -> None:
@@ -26,7 +30,7 @@ def copy(source: str, target: str, group: str, isolation: str, work_s: float) ->
     producer.init_transactions()
     consumer.subscribe([source])
     while True:
-        messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
+        messages = [message for message in consumer.consume(50, 0.05) if message.error() is None]
         if not messages:
             continue
         producer.begin_transaction()
@@ -40,5 +44,5 @@ def copy(source: str, target: str, group: str, isolation: str, work_s: float) ->
         producer.commit_transaction()
 
 
-threading.Thread(target=copy, args=(orders, checked, "check", "read_committed", 0.002), daemon=True).start()
+threading.Thread(target=copy, args=(orders, checked, "check", "read_committed", 0.007), daemon=True).start()
 copy(checked, payments, "pay", "read_committed", 0)

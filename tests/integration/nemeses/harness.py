@@ -36,11 +36,11 @@ def main(kind: str, key: str, dead_man_s: str, hosts: str, *parameters: str) -> 
     """Inject, tell, wait to be killed."""
     holding.DEAD_MAN_S = float(dead_man_s)
     remote = []
-    for each in hosts.split(","):
-        name, address, address6 = each.split("=")
+    for host in hosts.split(","):
+        name, address, address6 = host.split("=")
         remote.append(_Host(name, address, Path(key), address6=address6))
     nemesis: Any = plugins.load("nemesis", kind, "faults.inject")
-    given = dict(each.split("=", 1) for each in parameters)
+    given = dict(parameter.split("=", 1) for parameter in parameters)
     cluster = FramesCluster(remote) if kind == "wire" else EchoCluster(remote)
     strike = strike_of(nemesis, remote[:1], cluster, name="0-held", **given)
     nemesis.inject(strike)

@@ -74,7 +74,7 @@ def reach(cluster: EchoCluster, count: int = 9) -> set[str]:
     def heard_enough() -> bool:
         with ThreadPoolExecutor(9) as pool:
             list(pool.map(probe, [(*pair, family) for pair in pairs for family in heard]))
-        return all(len(each) >= count for each in heard.values())
+        return all(len(names) >= count for names in heard.values())
 
     sooner_or_later(heard_enough)
     assert heard["address"] == heard["address6"], "IPv4 or IPv6 alone"
@@ -102,7 +102,7 @@ ALL = {"12", "13", "21", "23", "31", "32", "c1", "c2", "c3"}
         ([0], {"shape": "bridge"}, None),
         ([0], {"shape": "halves"}, None),
     ],
-    ids=lambda each: " ".join(sorted(each)) if isinstance(each, set) else str(each),
+    ids=lambda side: " ".join(sorted(side)) if isinstance(side, set) else str(side),
 )
 def test_only_the_cut_pairs_are_cut(
     echo: EchoCluster, on: list[int], parameters: dict[str, Any], expected: set[str] | None
@@ -143,16 +143,16 @@ def test_a_partition_that_no_traffic_crossed_is_told(echo: EchoCluster, *, traff
         assert not hears(echo.hosts[0], echo.hosts[1].address)
     Partition().heal(strike)
 
-    told = Partition().verify_healed(strike).sentence
-    assert ("packets of the system were blocked" in told) is traffic
-    assert ("NO TRAFFIC" in told) is not traffic
+    sentence = Partition().verify_healed(strike).sentence
+    assert ("packets of the system were blocked" in sentence) is traffic
+    assert ("NO TRAFFIC" in sentence) is not traffic
 
 
 def test_a_rejected_connection_is_told_at_once_and_a_dropped_one_is_not(echo: EchoCluster) -> None:
-    for how, told in (("reject", "refused"), ("drop", "")):
+    for how, words in (("reject", "refused"), ("drop", "")):
         with fault(Partition(), echo.hosts[:1], echo, how=how):
             for source, peer in ((echo.hosts[0], echo.hosts[1]), (echo.hosts[1], echo.hosts[0])):
-                assert told in connect(source, peer.address).err, (how, source.name)
+                assert words in connect(source, peer.address).err, (how, source.name)
                 assert ("refused" in connect(source, peer.address6).err) is (how == "reject")
 
 
@@ -192,8 +192,8 @@ def test_multicast_is_cut_where_it_arrives(echo: EchoCluster, given: dict[str, A
     def heard() -> dict[str, set[str]]:
         for host in echo.hosts:
             host.run(["/usr/bin/python3", "-c", _CALL, host.address, host.name])
-        told = {host.name: host.run(["cat", host.log_path("members")]).out.split() for host in echo.hosts}
-        return {name: set(lines) - {name} for name, lines in told.items()}
+        members = {host.name: host.run(["cat", host.log_path("members")]).out.split() for host in echo.hosts}
+        return {name: set(lines) - {name} for name, lines in members.items()}
 
     with fault(Partition(), echo.hosts[:1], echo, **given):
         sooner_or_later(lambda: all(hear[name] <= names for name, names in heard().items()))

@@ -44,10 +44,10 @@ def test_a_host_gets_a_share_of_a_core(echo: EchoCluster) -> None:
 
     print(evidence, before, under, after, beside)
     assert under < 0.2, "on a busy machine the others may get as little; the counters tell them apart"
-    limits = [each.power(ResourceLimits) for each in (host, other)]
-    stopped = [each.throttled() for each in limits]
+    limits = [one.power(ResourceLimits) for one in (host, other)]
+    stopped = [limit.throttled() for limit in limits]
     assert cores(host) > 0
-    assert [each.throttled() for each in limits] == stopped
+    assert [limit.throttled() for limit in limits] == stopped
     assert stopped[0] > 0
     assert stopped[1] == 0
 

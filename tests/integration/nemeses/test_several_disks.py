@@ -48,9 +48,9 @@ def _read(host: Any, path: str) -> str:
 
 def test_each_disk_is_a_file_system_of_its_own(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
-    found = {name: host.run(["findmnt", "-no", "FSTYPE", disk.path]).out.strip() for name, disk in host.disks.items()}
+    kinds = {name: host.run(["findmnt", "-no", "FSTYPE", disk.path]).out.strip() for name, disk in host.disks.items()}
 
-    assert found == {"data": "ext4", "one": "ext4", "two": "xfs"}
+    assert kinds == {"data": "ext4", "one": "ext4", "two": "xfs"}
     assert len({host.run(["stat", "-c", "%d", disk.path]).out for disk in host.disks.values()}) == 3
     assert _writable(host) == {"data", "one", "two"}
 

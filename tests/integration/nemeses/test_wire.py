@@ -41,21 +41,21 @@ def wired(cluster: FramesCluster, *, of: str = "request", **parameters: Any) -> 
     """Hold a fault on the messages `Produce`; the list has its evidence of healing afterwards."""
     nemesis = WireFault()
     strike = strike_of(nemesis, cluster.hosts, cluster, **{"message": "Produce", "of": of, **parameters})
-    told: list[str] = []
+    reports: list[str] = []
     nemesis.inject(strike)
     try:
-        yield told
-        told.append(nemesis.verify(strike).sentence)
+        yield reports
+        reports.append(nemesis.verify(strike).sentence)
     finally:
         nemesis.heal(strike)
-        told.append(nemesis.verify_healed(strike).sentence)
+        reports.append(nemesis.verify_healed(strike).sentence)
         nemesis.heal(strike)
 
 
 def state(host: ServiceHost) -> dict[str, Any]:
-    told = placing.call(host, {})
-    assert told is not None
-    return told
+    reported = placing.call(host, {})
+    assert reported is not None
+    return reported
 
 
 def test_connections_pass_with_their_addresses(frames: FramesCluster) -> None:
@@ -79,14 +79,14 @@ def test_an_answer_is_dropped_and_the_connection_closed(frames: FramesCluster) -
     host = frames.hosts[0]
     with Client(host) as client:
         before = client.count("Produce")
-    with wired(frames, of="response", every=3, then="drop-and-close") as told:
+    with wired(frames, of="response", every=3, then="drop-and-close") as reports:
         with Client(host) as client:
             assert [client.ask("Produce") for _ in range(3)] == [(1, before + 1), (2, before + 2), None]
         with Client(host) as client:
             assert client.count("Produce") == before + 4, "the one without an answer was done"
 
     words = "n1: 1 of 4 Produce responses dropped, each with its connection closed (correlation ids 3 after 0."
-    meanwhile, healed = told
+    meanwhile, healed = reports
     assert meanwhile.startswith(f"so far {words}")
     assert healed.startswith(words)
     assert healed.endswith(" s); the rule has ended, and nothing is held back")
@@ -207,12 +207,12 @@ def test_without_the_process_connections_go_directly_and_a_new_tap_catches_them(
         assert client.ask("Fetch") is not None
         assert placing.call(host, {}) is None
 
-        with wired(frames, of="response", then="drop-and-close") as told:
+        with wired(frames, of="response", then="drop-and-close") as reports:
             with pytest.raises(OSError, match="reset"):
                 client.ask("Produce")
             with Client(host) as again:
                 assert again.ask("Produce") is None
-    assert "1 connections of n1 had bypassed the tap and were reset" in told[0]
+    assert "1 connections of n1 had bypassed the tap and were reset" in reports[0]
     assert f":{PORT}" in host.run(["ss", "-Hltn"]).out
 
 

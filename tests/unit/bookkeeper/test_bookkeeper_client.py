@@ -95,23 +95,23 @@ def _gateway() -> Gateway:
 
 
 def _writer(handle: Any) -> tuple[BookKeeperWriter, list[Any]]:
-    told: list[Any] = []
-    writer = BookKeeperWriter(_gateway(), handle, lambda *each: told.append(each))
+    completions: list[Any] = []
+    writer = BookKeeperWriter(_gateway(), handle, lambda *completion: completions.append(completion))
     for token in range(len(handle.futures)):
         writer.add(b"x", token)
-    return writer, told
+    return writer, completions
 
 
 def test_adds_are_told_in_their_order() -> None:
     handle = Handle(0, None, 2)
-    writer, told = _writer(handle)
+    writer, completions = _writer(handle)
     writer.poll(0)
 
-    assert told == [(0, OK, None, 0)]
+    assert completions == [(0, OK, None, 0)]
     assert writer.pending() == 2
     handle.futures[1].outcome = 1
     writer.poll(0)
-    assert told[1:] == [(1, OK, None, 1), (2, OK, None, 2)]
+    assert completions[1:] == [(1, OK, None, 1), (2, OK, None, 2)]
     assert not writer.failed
 
 
@@ -125,18 +125,18 @@ def test_adds_are_told_in_their_order() -> None:
     ],
 )
 def test_an_add_that_failed_is_classified_by_its_error(error: str, outcome: Outcome) -> None:
-    writer, told = _writer(Handle(error))
+    writer, completions = _writer(Handle(error))
     writer.poll(0)
 
-    assert told == [(0, outcome, error, None)]
+    assert completions == [(0, outcome, error, None)]
     assert writer.failed
 
 
 def test_what_never_completed_is_unknown() -> None:
-    writer, told = _writer(Handle(0, None))
+    writer, completions = _writer(Handle(0, None))
     writer.give_up()
 
-    assert told == [(0, OK, None, 0), (1, INFO, "never completed", None)]
+    assert completions == [(0, OK, None, 0), (1, INFO, "never completed", None)]
     assert writer.pending() == 0
 
 
@@ -152,15 +152,15 @@ def test_what_never_completed_is_unknown() -> None:
     ],
 )
 def test_an_error_is_told_by_its_name(error: str, kind: type[LedgerError]) -> None:
-    found = _gateway().error(raised(error))
+    failure = _gateway().error(raised(error))
 
-    assert (type(found), str(found)) == (kind, error)
+    assert (type(failure), str(failure)) == (kind, error)
 
 
 def test_a_timeout_of_ours_leaves_it_open_what_became_of_it() -> None:
-    found = _gateway().error(Py4JJavaError("", JavaException("java.util.concurrent.TimeoutException")))
+    error = _gateway().error(Py4JJavaError("", JavaException("java.util.concurrent.TimeoutException")))
 
-    assert (str(found), found.outcome) == ("TimeoutException", INFO)
+    assert (str(error), error.outcome) == ("TimeoutException", INFO)
 
 
 def test_a_reader_tells_what_its_handle_knows_and_not_what_one_bookie_says() -> None:

@@ -29,8 +29,8 @@ def _declared(bookie: dict[str, Any] | None = None, **options: Any) -> Declared:
 
 
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
-    told = table("bookkeeper", declared, effects)
-    return {name for name, each in told.items() if each.allowed and name != CRASHED.name}
+    allowances = table("bookkeeper", declared, effects)
+    return {name for name, allowance in allowances.items() if allowance.allowed and name != CRASHED.name}
 
 
 ALL_CUT = effect("power-cut", "n2", "n3", "n4")
@@ -73,7 +73,7 @@ def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed:
 
 
 def test_every_anomaly_of_a_ledger_has_a_line() -> None:
-    of_ledgers = {each.name for each in anomalies().values() if LEDGER in each.models and not each.measured}
+    of_ledgers = {anomaly.name for anomaly in anomalies().values() if LEDGER in anomaly.models and not anomaly.measured}
 
     assert of_ledgers <= set(table("bookkeeper", _declared(), [])) | {"unseen"}
 
@@ -81,10 +81,10 @@ def test_every_anomaly_of_a_ledger_has_a_line() -> None:
 @pytest.mark.parametrize("declared", [_declared(), _declared(UNSYNCED), _declared(digest="DUMMY")])
 @pytest.mark.parametrize("effects", [[], [ALL_CUT], [effect("bit-flip", "n1", "n2")]])
 def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
-    told = table("bookkeeper", declared, effects).values()
+    allowances = table("bookkeeper", declared, effects).values()
 
-    assert all(allowance.why for allowance in told)
-    assert all(allowance.remedy for allowance in told if allowance.allowed)
+    assert all(allowance.why for allowance in allowances)
+    assert all(allowance.remedy for allowance in allowances if allowance.allowed)
 
 
 @pytest.mark.parametrize(

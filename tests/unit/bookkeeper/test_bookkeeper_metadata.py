@@ -74,7 +74,7 @@ class Server:
             (size,) = struct.unpack_from(">i", request, 8)
             path = request[12 : 12 + size].decode()
             below = sorted(
-                {each[len(path) + 1 :].partition("/")[0] for each in self.nodes if each.startswith(path + "/")}
+                {node[len(path) + 1 :].partition("/")[0] for node in self.nodes if node.startswith(path + "/")}
             )
             if operation == 4 and path in self.nodes:
                 content = self.nodes[path]

@@ -74,9 +74,11 @@ def test_what_nobody_knows_is_refused(given: dict[str, Any]) -> None:
     ],
 )
 def test_roles_are_placed(hosts: int, roles: dict[str, int], placed: tuple[str, str]) -> None:
-    found = BookKeeperOptions.model_validate({"roles": roles}).place(hosts)
+    layout = BookKeeperOptions.model_validate({"roles": roles}).place(hosts)
 
-    assert tuple("".join(str(index + 1) for index in each) for each in (found.zookeepers, found.bookies)) == placed
+    assert (
+        tuple("".join(str(index + 1) for index in indices) for indices in (layout.zookeepers, layout.bookies)) == placed
+    )
 
 
 def test_bookies_and_clients_are_told_the_same_metadata() -> None:
@@ -96,9 +98,9 @@ def test_its_clients_have_ledgers() -> None:
 
 
 def test_doctor_is_told_of_java_and_maven() -> None:
-    found = [capability.name for capability in BookKeeperSystem().diagnose()]
+    names = [capability.name for capability in BookKeeperSystem().diagnose()]
 
-    assert found == ["Java for BookKeeper", "Maven, to download BookKeeper"]
+    assert names == ["Java for BookKeeper", "Maven, to download BookKeeper"]
 
 
 def test_logs_need_a_system_that_has_topics() -> None:

@@ -74,8 +74,8 @@ class BookKeeper:
             pass
         assert self.end is not None
         values = [self._read(entry) for entry in range(self.end)]
-        found = [received(L, value, entry) for entry, value in enumerate(values) if value is not None]
-        self._done(self._begin("auditor", "read", *found))
+        rows = [received(L, value, entry) for entry, value in enumerate(values) if value is not None]
+        self._done(self._begin("auditor", "read", *rows))
         self.story.audits[L] = Bounds(0, self.end, complete=True)
 
     def run_until_one_forgets(self, adds: int, steps: int) -> None:
@@ -104,7 +104,7 @@ class BookKeeper:
             elif under_way:
                 # Each bookie gets the adds in order; bookies run ahead of each other.
                 bookie = self._source.choice(sorted({bookie for _, bookie in under_way}))
-                add = next(each for each in under_way if each[1] == bookie)
+                add = next(pending for pending in under_way if pending[1] == bookie)
                 under_way.remove(add)
                 self._deliver(*add)
                 self._acknowledge()
@@ -144,20 +144,20 @@ class BookKeeper:
             yield
         entry = max(bookie.confirmed for bookie in asked)
         while self.end is None:
-            found, lacking = None, 0
+            highest, lacking = None, 0
             for bookie in self._source.sample(self.bookies, len(self.bookies)):
                 bookie.fenced = True  # a recovery's read fences as well
                 if entry in bookie.entries:
-                    found = bookie.entries[entry]
+                    highest = bookie.entries[entry]
                 else:
                     lacking += 1
-                if found or lacking > len(self.bookies) - self._ack:
+                if highest or lacking > len(self.bookies) - self._ack:
                     break
                 yield
-            if found is None:
+            if highest is None:
                 break
             for bookie in self.bookies:
-                bookie.entries.setdefault(entry, found)
+                bookie.entries.setdefault(entry, highest)
                 yield
             entry += 1
         if self.end is None:
@@ -166,21 +166,21 @@ class BookKeeper:
         self._done(op)
 
     def _tail(self, client: str) -> Steps:
-        told = 0
+        lac = 0
         for f in ("open", "lac", "lac", "lac"):
             asked = self._source.sample(self.bookies, len(self.bookies) - self._ack + 1)
             op = self._begin(client, f)
             yield
             if self.end is not None:
-                told = self.end
-            told = max(told, *(bookie.confirmed for bookie in asked)) if self.end is None else told
-            self.story.observations.append({"op": op, **(ended if self.end == told else confirmed)(told)})
+                lac = self.end
+            lac = max(lac, *(bookie.confirmed for bookie in asked)) if self.end is None else lac
+            self.story.observations.append({"op": op, **(ended if self.end == lac else confirmed)(lac)})
             self._done(op)
-            values = [(entry, self._read(entry)) for entry in range(told)]
-            found = [received(L, value, entry) for entry, value in values if value is not None]
+            values = [(entry, self._read(entry)) for entry in range(lac)]
+            rows = [received(L, value, entry) for entry, value in values if value is not None]
             # Reading from the first entry each time is opening it anew.
             self._done(self._begin(client, "open"))
-            self._done(self._begin(client, "read", *found))
+            self._done(self._begin(client, "read", *rows))
             yield
 
     def _read(self, entry: int) -> int | None:

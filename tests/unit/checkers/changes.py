@@ -59,18 +59,18 @@ class Case:
 
     def findings(self) -> Rows:
         """Return what all checkers find."""
-        parts = [Part(each.setting, each.messages, self.operations, each.observations) for each in self.parts]
-        found: Rows = found_in(parts).to_pylist()
-        return found
+        parts = [Part(sheet.setting, sheet.messages, self.operations, sheet.observations) for sheet in self.parts]
+        rows: Rows = found_in(parts).to_pylist()
+        return rows
 
     def mapped(self, rows: Callable[[pa.Table], pa.Table], operations: Callable[[pa.Table], pa.Table]) -> Case:
         """Return it with all tables changed: `rows` of messages and of observations."""
-        parts = tuple(Sheet(each.setting, rows(each.messages), rows(each.observations)) for each in self.parts)
+        parts = tuple(Sheet(sheet.setting, rows(sheet.messages), rows(sheet.observations)) for sheet in self.parts)
         return Case(parts, operations(self.operations))
 
     def set_up(self, setting: Callable[[PartitionSetting], PartitionSetting]) -> Case:
         """Return it with other settings."""
-        return replace(self, parts=tuple(each._replace(setting=setting(each.setting)) for each in self.parts))
+        return replace(self, parts=tuple(sheet._replace(setting=setting(sheet.setting)) for sheet in self.parts))
 
 
 OF_MESSAGES = ["acked", "nacked", "rejected", "prioritised", "dead-lettered"]
@@ -98,12 +98,12 @@ def partitions_in_another_order(draw: Draw, case: Case) -> tuple[Case, Undo]:
 
 @change
 def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
-    old = [(each.setting.topic, each.setting.partition) for each in case.parts]
+    old = [(sheet.setting.topic, sheet.setting.partition) for sheet in case.parts]
     topics = list(dict.fromkeys(topic for topic, _ in old))
     names = dict(zip(topics, draw(st.permutations([f"{'zmab'[i % 4]}.{i}" for i in range(len(topics))])), strict=True))
     numbers = dict(zip(old, draw(st.permutations([3 * i + 1 for i in range(len(old))])), strict=True))
     new = {place: (names[place[0]], numbers[place]) for place in old}
-    back = {there: here for here, there in new.items()}
+    back = {new_place: here for here, new_place in new.items()}
 
     def written_back(match: re.Match[str]) -> str:
         place = match[1], int(match[2])
@@ -122,8 +122,8 @@ def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Un
     parts = []
     for setting, messages, observations in case.parts:
         topic, number = new[setting.topic, setting.partition]
-        there = replace(setting, topic=topic, partition=number)
-        parts.append(Sheet(there, moved(messages, topic, number), moved(observations, topic, number)))
+        new_setting = replace(setting, topic=topic, partition=number)
+        parts.append(Sheet(new_setting, moved(messages, topic, number), moved(observations, topic, number)))
     return Case(tuple(parts), case.operations), undo
 
 
@@ -202,14 +202,14 @@ def other_process_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
 
 @change
 def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
-    tables = [table for each in case.parts for table in (each.messages, each.observations)]
+    tables = [table for sheet in case.parts for table in (sheet.messages, sheet.observations)]
     known = sorted({producer for table in tables for producer in producers(table)})
     numbers: list[int] = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
-    there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
+    forth, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
 
     def renamed(table: pa.Table) -> pa.Table:
         value, chosen = table["value"].fill_null(-1).to_numpy().copy(), of_messages(table)
-        new = np.array([there.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
+        new = np.array([forth.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
         value[chosen] = new[value[chosen] >> PRODUCER_SHIFT] << PRODUCER_SHIFT | value[chosen] & SEQUENCE
         return replaced(table, value=pa.array(value, mask=value == -1))
 
@@ -228,7 +228,7 @@ def an_unrelated_partition(draw: Draw, case: Case) -> tuple[Case, Undo]:
     count, operations = draw(st.integers(1, 5)), case.operations.num_rows
     start_ns = pc.max(case.operations["start_ns"]).as_py() or 0
     process = (pc.max(case.operations["process"]).as_py() or 0) + 1
-    producer = 1 + max((number for each in case.parts for number in producers(each.messages)), default=0)
+    producer = 1 + max((number for sheet in case.parts for number in producers(sheet.messages)), default=0)
     topic = draw(st.sampled_from(["unrelated", "a"]))
     made: dict[str, Rows] = {"operations": [], "messages": []}
     for op in range(2 * count):

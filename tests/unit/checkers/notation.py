@@ -53,19 +53,19 @@ class History:
 
     def check(self) -> list[Row]:
         """Return what the checker finds."""
-        found: list[Row] = check(*self.tables(), self.setting).to_pylist()
-        return found
+        rows: list[Row] = check(*self.tables(), self.setting).to_pylist()
+        return rows
 
     def anomalies(self) -> dict[str, list[int]]:
         """Return the values of the findings by anomaly, for tests that need no more.
 
         Without sequence-jump, which accompanies several others and has tests of its own.
         """
-        found: dict[str, list[int]] = {}
+        values: dict[str, list[int]] = {}
         for row in self.check():
             if row["anomaly"] != "sequence-jump":
-                found.setdefault(row["anomaly"], []).append(row["value"])
-        return found
+                values.setdefault(row["anomaly"], []).append(row["value"])
+        return values
 
     def only(self, anomaly: str) -> list[Row]:
         """Return the findings of one anomaly without the columns that are the same for all."""

@@ -62,13 +62,13 @@ class Queue(Story):
 
     def settle(self, client: str, *values: int, start: int, how: str = "ack", place: str = Q) -> int:
         """A consumer acknowledges messages, or refuses them."""
-        told = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[how]
-        return self.op(client, how, *(seen(told, place, value=value) for value in values), start=start)
+        kind = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[how]
+        return self.op(client, how, *(seen(kind, place, value=value) for value in values), start=start)
 
     def dead(self, value: int, reason: str, *, start: int, delivery: int = 0, count: int = 1, ack: bool = True) -> None:
         """A consumer of the dead letters is given a message, and acknowledges it."""
-        told = seen("dead-lettered", name=reason, value=value, position=count)
-        self.op("d", "receive", received(D, value, None, delivery=delivery), told, start=start)
+        death = seen("dead-lettered", name=reason, value=value, position=count)
+        self.op("d", "receive", received(D, value, None, delivery=delivery), death, start=start)
         if ack:
             self.settle("d", value, start=start + 10, place=D)
 
@@ -76,8 +76,8 @@ class Queue(Story):
         """All is over at 5000 ms, or so much later: the final read takes what is left."""
         for client in dict.fromkeys(row["client"] for row in self.operations if row["f"] in {"receive", "subscribe"}):
             self.op(client, "close", start=after + 4900)
-        told = () if depth is None else (seen("depth", position=depth),)
-        self.op("auditor", "audit", *told, start=after + 4950, lasts=500)
+        depths = () if depth is None else (seen("depth", position=depth),)
+        self.op("auditor", "audit", *depths, start=after + 4950, lasts=500)
         self.take("auditor", *values, start=after + 5000, delivery=delivery)
         self.settle("auditor", *values, start=after + 5100)
         return self

@@ -32,12 +32,12 @@ class Reference:
 
     def findings(self) -> dict[str, list[Row]]:
         """Return the evidence by anomaly, sorted, null columns left out."""
-        found: dict[str, list[Row]] = {}
+        findings: dict[str, list[Row]] = {}
         for name, cases in CASES.items():
             rows = [{key: value for key, value in row.items() if value is not None} for row in cases(self)]
             if rows:
-                found[name] = sorted(rows, key=sort_key)
-        return found
+                findings[name] = sorted(rows, key=sort_key)
+        return findings
 
     def acked_position(self, send: Row) -> int | None:
         return send["position"] if send["outcome"] == "ok" else None
@@ -50,8 +50,8 @@ class Reference:
         """Return why a message that is gone may have been deleted from the beginning of the log; empty if not."""
         low = self.audit.low if self.audit else 0
         if send["position"] is None:
-            told = "its position is unknown, it was read, and earlier positions expired"
-            return told if low > 0 and send["value"] in self.visible else ""
+            why = "its position is unknown, it was read, and earlier positions expired"
+            return why if low > 0 and send["value"] in self.visible else ""
         return "below the first position" if send["position"] < low else ""
 
     def gone(self) -> list[Row]:
@@ -61,8 +61,8 @@ class Reference:
         if self.audit and self.audit.complete:
             kept = {row["value"] for row in self.intact if row["client"] == AUDITOR}
         acked = [send for send in self.sends if send["outcome"] == "ok"]
-        told = sorted(acked, key=lambda send: send["position"] is None)
-        chosen = {send["value"]: send for send in reversed(told)}
+        sends = sorted(acked, key=lambda send: send["position"] is None)
+        chosen = {send["value"]: send for send in reversed(sends)}
         return [send for send in acked if send is chosen[send["value"]] and send["value"] not in kept]
 
     def proof_of_loss(self, send: Row) -> Row | None:
@@ -199,9 +199,9 @@ def duplicate(run: Reference) -> Iterator[Row]:
         if len(positions) == 1 and len(sends) == 1 and sends[0]["outcome"] == "ok":
             read = next(row for row in run.intact if row["value"] == value and row["position"] is not None)
             if sends[0]["position"] not in {None, read["position"]}:
-                told = {"detail": "acknowledged at one position, and read at another"}
+                detail = {"detail": "acknowledged at one position, and read at another"}
                 first = next(row for row in run.intact if row["position"] == read["position"])
-                yield {**this(read, first["received_ns"]), **other(sends[0]), **told, "op": first["op"]}
+                yield {**this(read, first["received_ns"]), **other(sends[0]), **detail, "op": first["op"]}
 
 
 def redelivered(run: Reference) -> Iterator[Row]:

@@ -61,13 +61,13 @@ class Feed:
         self.sends = [row for row in rows if row["direction"] == "sent"]
         self.all_receives = [row for row in rows if row["direction"] == "received"]
         self.receives = [row for row in self.all_receives if row["payload"] == "ok"]
-        told = [{**self.operations[row["op"]], **row} for row in story.observations]
-        self.told = [row for row in told if row["kind"] in ("subscribed", "unsubscribed")]
-        self.parted = [row for row in told if row["kind"] == "parted"]
-        self.given = [row for row in told if row["kind"] in ("replayed", "retained")]
-        self.exclusive = {row["op"] for row in told if row["kind"] == "exclusive"}
-        self.limits = [row for row in told if row["kind"] in ("liveliness", "deadline")]
-        self.alarms = [row for row in told if row["kind"] in ("parted", "not-alive", "deadline-missed")]
+        observations = [{**self.operations[row["op"]], **row} for row in story.observations]
+        self.told = [row for row in observations if row["kind"] in ("subscribed", "unsubscribed")]
+        self.parted = [row for row in observations if row["kind"] == "parted"]
+        self.given = [row for row in observations if row["kind"] in ("replayed", "retained")]
+        self.exclusive = {row["op"] for row in observations if row["kind"] == "exclusive"}
+        self.limits = [row for row in observations if row["kind"] in ("liveliness", "deadline")]
+        self.alarms = [row for row in observations if row["kind"] in ("parted", "not-alive", "deadline-missed")]
         self.stays = list(self._merged())
 
     def gone(self) -> Iterator[Found]:
@@ -102,7 +102,7 @@ class Feed:
                 continue
             if not stay.from_ns <= row["end_ns"] <= stay.until_ns:
                 continue
-            went_on = any(each["start_ns"] > row["end_ns"] for each in self.sends if each["client"] == row["name"])
+            went_on = any(send["start_ns"] > row["end_ns"] for send in self.sends if send["client"] == row["name"])
             if went_on and send["client"] == row["name"] and send["start_ns"] >= row["start_ns"]:
                 return True
         return False
@@ -145,7 +145,7 @@ class Feed:
 
     def _begun_until(self, value: int, begun: dict[int, int]) -> int:
         """Return when a message and those before it of its producer had begun to be sent."""
-        return max(int(self.operations[op]["start_ns"]) for each, op in begun.items() if each <= value)
+        return max(int(self.operations[op]["start_ns"]) for first, op in begun.items() if first <= value)
 
     def _sent(self, receive: Row) -> bool:
         return any(row["value"] == receive["value"] for row in self.sends)
@@ -177,11 +177,11 @@ class Feed:
         for row in self.receives:
             if row["who"] != given["who"] or not given["start_ns"] <= row["received_ns"] <= until_ns:
                 continue
-            sends = [each for each in self.sends if each["value"] == row["value"]]
-            first = min(sends, key=lambda each: each["op"], default=None)
+            sends = [send for send in self.sends if send["value"] == row["value"]]
+            first = min(sends, key=lambda send: send["op"], default=None)
             if first is None or first["end_ns"] is None or first["end_ns"] > given["start_ns"]:
                 continue
-            if any(first["end_ns"] < each["start_ns"] for each in acked):
+            if any(first["end_ns"] < send["start_ns"] for send in acked):
                 yield "stale", row["value"], row["op"]
 
     def _acked_before(self, given: Row) -> list[Row]:
@@ -225,11 +225,13 @@ class Feed:
                 sent_ns = self.sent_ns(other)
                 if sent_ns is None or self._publisher(other) == owner:
                     continue
-                own = [each for each in taken if self._publisher(each) == owner]
-                before = [each for each in own if each["received_ns"] < sent_ns and self.sent_ns(each) is not None]
+                own = [receive for receive in taken if self._publisher(receive) == owner]
+                before = [
+                    receive for receive in own if receive["received_ns"] < sent_ns and self.sent_ns(receive) is not None
+                ]
                 if before:
-                    last = max(enumerate(before), key=lambda each: (each[1]["received_ns"], each[0]))[1]
-                    process = [each["start_ns"] for each in self.sends if each["client"] == self._sender(last)]
+                    last = max(enumerate(before), key=lambda numbered: (numbered[1]["received_ns"], numbered[0]))[1]
+                    process = [send["start_ns"] for send in self.sends if send["client"] == self._sender(last)]
                     alive_ns = min((self.sent_ns(last) or 0) + within, max(process))
                     if other["received_ns"] <= alive_ns:
                         yield "not-owner", other["value"], other["op"]
@@ -249,8 +251,8 @@ class Feed:
             heard = any(self._sender(row) == client for row in self._received_in(limit, until_ns))
             if not heard or since_ns < limit["end_ns"] or due_ns > until_ns or since_ns > over_ns:
                 continue
-            told = any(row["name"] == client and since_ns <= row["end_ns"] <= due_ns for row in alarms)
-            if not told and self._asked(limit["client"], since_ns, due_ns):
+            noticed = any(row["name"] == client and since_ns <= row["end_ns"] <= due_ns for row in alarms)
+            if not noticed and self._asked(limit["client"], since_ns, due_ns):
                 yield "unnoticed", last["value"], last["op"]
 
     def _ends(self) -> Iterator[tuple[str, int, int]]:
@@ -274,7 +276,7 @@ class Feed:
                 continue
             starts = [(row["start_ns"], row["value"]) for row in self.sends if row["client"] == alarm["name"]]
             before = [ns for ns, _ in starts if ns <= began_ns]
-            after = [each for each in starts if each[0] > alarm["end_ns"]]
+            after = [start for start in starts if start[0] > alarm["end_ns"]]
             if before and after:
                 between = sorted(ns for ns, _ in starts if max(before) <= ns <= min(after)[0])
                 if all(later - earlier < within_ns for earlier, later in pairwise(between)):
@@ -291,11 +293,11 @@ class Feed:
             due_ns = at_ns + limit["value"] + TOLD_NS
             if end_ns < due_ns or due_ns > until_ns:
                 continue
-            clients = {each["client"] for each in self.sends}
+            clients = {send["client"] for send in self.sends}
             spans = [[e["start_ns"] for e in self.sends if e["client"] == client] for client in clients]
-            there = any(min(span) <= at_ns and max(span) >= due_ns for span in spans)
-            told = any(sent_ns <= each["end_ns"] <= due_ns for each in alarms)
-            if there and not told and self._asked(limit["client"], at_ns, due_ns):
+            present = any(min(span) <= at_ns and max(span) >= due_ns for span in spans)
+            noticed = any(sent_ns <= alarm["end_ns"] <= due_ns for alarm in alarms)
+            if present and not noticed and self._asked(limit["client"], at_ns, due_ns):
                 yield "unnoticed", row["value"], row["op"]
 
     def _in_time(self, times: list[tuple[int | None, Row]], alarms: list[Row], within_ns: int) -> Iterator[Found]:
@@ -328,17 +330,17 @@ class Feed:
     def repeated(self) -> Iterator[Found]:
         for row, earlier in self._with_earlier():
             promises = [stay.promise for stay in self.stays if stay.who == row["who"]]
-            if any(each["value"] == row["value"] for each in earlier) and promises:
+            if any(other["value"] == row["value"] for other in earlier) and promises:
                 yield ("redelivered" if promises[-1] == "at-least-once" else "duplicate"), row["value"], row["op"]
 
     def _with_earlier(self) -> Iterator[tuple[Row, list[Row]]]:
         for index, row in enumerate(self.receives):
-            yield row, [each for each in self.receives[:index] if each["who"] == row["who"]]
+            yield row, [receive for receive in self.receives[:index] if receive["who"] == row["who"]]
 
     def disordered(self) -> Iterator[Found]:
         first = [row for row, earlier in self._with_earlier() if all(e["value"] != row["value"] for e in earlier)]
         for index, row in enumerate(first):
-            before = [each["value"] for each in first[:index] if each["client"] == row["client"]]
+            before = [other["value"] for other in first[:index] if other["client"] == row["client"]]
             producer = row["value"] >> PRODUCER_SHIFT
             if any(value >> PRODUCER_SHIFT == producer and value > row["value"] for value in before):
                 yield "fifo-violation", row["value"], row["op"]
@@ -371,8 +373,12 @@ class Feed:
             )
 
     def _until_ns(self, row: Row) -> int:
-        later = [each for each in self.told if each["client"] == row["client"] and _over(each) > _over(row)]
+        later = [
+            observation
+            for observation in self.told
+            if observation["client"] == row["client"] and _over(observation) > _over(row)
+        ]
         later.sort(key=_over)
-        own = [each for each in self.operations if each["client"] == row["client"]]
-        last_ns: int = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
+        own = [operation for operation in self.operations if operation["client"] == row["client"]]
+        last_ns: int = max(max(operation["start_ns"], operation["end_ns"] or 0) for operation in own)
         return int(later[0]["start_ns"]) if later else last_ns

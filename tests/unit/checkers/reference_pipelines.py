@@ -33,10 +33,12 @@ class Application:
             place = row["topic"], row["partition"], row["position"]
             if place not in self.outputs or row["received_ns"] < self.outputs[place]["received_ns"]:
                 self.outputs[place] = row
-        told = [{**self.operations[row["op"]], **row} for row in story.observations]
-        self.bounds = {row["topic"]: (row["value"], row["position"]) for row in told if row["kind"] == "outputs"}
-        self.fed = next(row for row in told if row["kind"] == "fed")
-        self.commits = [row for row in told if row["kind"] == "progressed"]
+        observations = [{**self.operations[row["op"]], **row} for row in story.observations]
+        self.bounds = {
+            row["topic"]: (row["value"], row["position"]) for row in observations if row["kind"] == "outputs"
+        }
+        self.fed = next(row for row in observations if row["kind"] == "fed")
+        self.commits = [row for row in observations if row["kind"] == "progressed"]
 
     def of(self, value: int, topic: str) -> list[Row]:
         """Return the outputs of an input in a topic, in order of time."""
@@ -57,7 +59,7 @@ class Application:
 
     def findings(self) -> set[Found]:
         """Return everything that the definitions find."""
-        return {found for case in (missing, repeated, disordered, invented, late) for found in case(self)}
+        return {finding for case in (missing, repeated, disordered, invented, late) for finding in case(self)}
 
 
 def missing(run: Application) -> Iterator[Found]:

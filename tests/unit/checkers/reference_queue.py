@@ -134,14 +134,14 @@ class Queues:
         starts = sorted(row["start_ns"] for row in self.sends if row["outcome"] != "fail")
         nacked = {row["value"] for row in self.settles if row["kind"] == "nacked"}
         gone = [
-            self.first(each)["received_ns"]
-            for each in self.values
-            if len(self.of(each, self.receives)) == 1 and each not in nacked and self.sent_ns(each) is not None
+            self.first(value)["received_ns"]
+            for value in self.values
+            if len(self.of(value, self.receives)) == 1 and value not in nacked and self.sent_ns(value) is not None
         ]
-        there = [number + 1 - sum(at <= start for at in gone) for number, start in enumerate(starts)]
+        lengths = [number + 1 - sum(at <= start for at in gone) for number, start in enumerate(starts)]
         first = sum(start < (self.sent_ns(value) or -1) for start in starts)
         last = max(sum(start <= self.turn_ns(value) for start in starts), first + 1)
-        return max(there[min(first, len(there) - 1) : last], default=0) if there else 0
+        return max(lengths[min(first, len(lengths) - 1) : last], default=0) if lengths else 0
 
     def dropped_at_least(self, length: int) -> int:
         begin_ns = min((row["start_ns"] for row in self.audits), default=-1)
@@ -161,10 +161,10 @@ class Queues:
         nacks = sum(bool(row["kind"] == "nacked") for row in self.of(value, self.settles))
         settled = {self.session(row["op"]) for row in self.of(value, self.settles)}
         left = {self.session(row["op"]) for row in own} - settled
-        told = max([0, *(int(row["delivery"] or 0) for row in own)])
+        deliveries = max([0, *(int(row["delivery"] or 0) for row in own)])
         if self.settings.get("nacks-free"):
-            return max(len(left), told)
-        return max(nacks + len(left), told + bool(own))
+            return max(len(left), deliveries)
+        return max(nacks + len(left), deliveries + bool(own))
 
     def unseen_returns(self, value: int) -> int:
         """Return how many sessions ended that can have had a message without having looked at it."""
@@ -207,8 +207,8 @@ class Queues:
         known = self.known_returns(value)
         returned = limit is not None and known > limit
         may_return = limit is not None and known + self.unseen_returns(value) >= max(limit, 1)
-        too_long = [each for each in among if length is not None and self.longest(each) > length]
-        too_long.sort(key=lambda each: -1 if (sent_ns := self.sent_ns(each)) is None else sent_ns)
+        too_long = [value for value in among if length is not None and self.longest(value) > length]
+        too_long.sort(key=lambda value: -1 if (sent_ns := self.sent_ns(value)) is None else sent_ns)
         overflowed = value in too_long[: self.dropped_at_least(length or 0)]
         expired, may_expire = self.expired(value)
         may = [

@@ -42,7 +42,7 @@ def no_failover(q: Queues) -> Iterator[Row]:
             begin, from_ns = began(q, session)
             span = max(from_ns, gap_ns[0]), min(q.session_end(session, "start_ns"), gap_ns[1])
             quiet.append((span[1] - span[0], span, begin))
-        length_ns, span, begin = max(quiet, key=lambda each: each[0], default=(0, (0, 0), {}))
+        length_ns, span, begin = max(quiet, key=lambda stretch: stretch[0], default=(0, (0, 0), {}))
         waits = [
             (stored_ns, value)
             for value in q.values
@@ -79,14 +79,14 @@ def quiet_spans(q: Queues) -> list[tuple[int, int]]:
     """Return the times, longer than the bound, without a receive and without a fault."""
     end_ns, bound_ns = q.story.load_end_ns or 0, q.story.bound_ns
     times = sorted(row["received_ns"] for row in q.all if 0 < row["received_ns"] < end_ns)
-    found = []
+    spans = []
     for from_ns, until_ns in pairwise([0, *times, end_ns]):
         begin_ns = from_ns
-        for fault in sorted(q.story.faults, key=lambda each: each.start_ns) if until_ns - from_ns > bound_ns else ():
-            found.append((begin_ns, min(fault.start_ns, until_ns)))
+        for fault in sorted(q.story.faults, key=lambda other: other.start_ns) if until_ns - from_ns > bound_ns else ():
+            spans.append((begin_ns, min(fault.start_ns, until_ns)))
             begin_ns = max(begin_ns, until_ns if fault.healed_ns is None else fault.healed_ns + bound_ns)
-        found.append((begin_ns, until_ns))
-    return [span for span in found if span[1] - span[0] > bound_ns]
+        spans.append((begin_ns, until_ns))
+    return [span for span in spans if span[1] - span[0] > bound_ns]
 
 
 def has_room(q: Queues, session: tuple[int, int], at_ns: int) -> bool:
@@ -117,13 +117,13 @@ def stuck(q: Queues) -> Iterator[Row]:
         }
         silent = spans
         spans = {session: asked(q, session[0], *span) for session, span in silent.items()}
-        there = {session: span for session, span in spans.items() if span[1] > span[0]}
-        room = {session: has_room(q, session, silent[session][0]) for session in there}
+        attentive = {session: span for session, span in spans.items() if span[1] > span[0]}
+        room = {session: has_room(q, session, silent[session][0]) for session in attentive}
         if q.settings.get("single-active", 0) > 0 and not all(room.values()):
             continue
-        able = [session for session, span in there.items() if room[session] and span[1] - span[0] > bound_ns]
-        for session in sorted(able, key=lambda each: there[each][0] - there[each][1])[:1]:
-            from_ns, until_ns = there[session]
+        able = [session for session, span in attentive.items() if room[session] and span[1] - span[0] > bound_ns]
+        for session in sorted(able, key=lambda session: attentive[session][0] - attentive[session][1])[:1]:
+            from_ns, until_ns = attentive[session]
             waits = [
                 (stored_ns + delay_ns, value)
                 for value in q.values

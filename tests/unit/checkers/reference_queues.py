@@ -78,11 +78,11 @@ def dropped(q: Queues) -> Iterator[Row]:
 def duplicate(q: Queues) -> Iterator[Row]:
     for row in q.receives:
         settled = [
-            each["done_ns"]
-            for each in q.of(row["value"], q.settles)
-            if each["kind"] in ("acked", "rejected") and q.sure(each)
+            settlement["done_ns"]
+            for settlement in q.of(row["value"], q.settles)
+            if settlement["kind"] in ("acked", "rejected") and q.sure(settlement)
         ]
-        dead = [each["done_ns"] for each in q.of(row["value"], q.dead)]
+        dead = [death["done_ns"] for death in q.of(row["value"], q.dead)]
         copy = q.settings.get("dead-letters-of") and row["delivery"] == 0
         if dead and row["received_ns"] >= min(dead) + SECOND:
             yield this(row, detail="delivered after it was dead-lettered", since_ns=min(dead))
@@ -106,9 +106,9 @@ def fifo_violation(q: Queues) -> Iterator[Row]:
     firsts = q.unmarked_firsts()
     for number, row in enumerate(firsts):
         before = [
-            each["value"]
-            for each in firsts[:number]
-            if each["process"] == row["process"] and each["value"] >> PRODUCER_SHIFT == row["value"] >> PRODUCER_SHIFT
+            first["value"]
+            for first in firsts[:number]
+            if first["process"] == row["process"] and first["value"] >> PRODUCER_SHIFT == row["value"] >> PRODUCER_SHIFT
         ]
         if before and max(before) > row["value"]:
             yield this(row, other_value=max(before))
@@ -140,15 +140,15 @@ def dropped_ns(q: Queues, value: int, reason: str) -> int:
     ends = [q.session_end(q.session(row["op"]), "done_ns") for row in q.of(value, q.receives)]
     last = max([settled, *ends])
     sent_ns = q.sent_ns(value)
-    there = max(-1 if sent_ns is None else sent_ns, -1 if (stored := q.stored_ns(value)) is None else stored)
+    stored_at_ns = max(-1 if sent_ns is None else sent_ns, -1 if (stored := q.stored_ns(value)) is None else stored)
     if reason == "a consumer rejected it":
         return max(settled, 0)
     if reason == "it was returned too often":
         return max(last, 0)
     if reason == "it expired":
-        return max(there + (q.ttl_ns() or 0), last, 0)
+        return max(stored_at_ns + (q.ttl_ns() or 0), last, 0)
     pusher = sum(start < (-1 if sent_ns is None else sent_ns) for start in starts) + q.settings.get("max-length", 0)
-    return int(max(starts[pusher] if pusher < len(starts) else 0, there, last, 0))
+    return int(max(starts[pusher] if pusher < len(starts) else 0, stored_at_ns, last, 0))
 
 
 def first_dead(q: Queues) -> Iterator[Row]:
@@ -164,8 +164,8 @@ def dead_letter_early(q: Queues) -> Iterator[Row]:
         if not q.kept(value):
             continue
         watched = all(at_ns < end_ns for end_ns in killed)
-        before = [each for each in q.sends if each["outcome"] != "fail" and each["start_ns"] < at_ns]
-        refused = {each["value"] for each in q.settles_known if each["kind"] == "rejected"}
+        before = [send for send in q.sends if send["outcome"] != "fail" and send["start_ns"] < at_ns]
+        refused = {settlement["value"] for settlement in q.settles_known if settlement["kind"] == "rejected"}
         if row["name"] == "rejected" and watched and refused and value not in refused:
             yield this(row, detail="no consumer rejected it")
         limit = q.settings.get("delivery-limit", 0)
@@ -259,16 +259,16 @@ def over_length(q: Queues) -> Iterator[Row]:
 
 
 def depth_wrong(q: Queues) -> Iterator[Row]:
-    told = [row for row in q.told if row["kind"] == "depth"]
-    if not told or not q.drained or "delay" in q.settings:
+    depths = [row for row in q.told if row["kind"] == "depth"]
+    if not depths or not q.drained or "delay" in q.settings:
         return
-    least = waiting(q, told[0]["start_ns"])
+    least = waiting(q, depths[0]["start_ns"])
     most = sum(row["client"] == AUDITOR for row in q.all)
     may_drop = q.dead or {"message-ttl", "max-length"} & q.settings.keys()
-    depth = told[0]["position"]
+    depth = depths[0]["position"]
     if depth < least or (depth > most and not may_drop):
         received = least if depth < least else most
-        yield {"op": told[0]["op"], "at_ns": told[0]["start_ns"], "detail": f"told {depth}, received {received}"}
+        yield {"op": depths[0]["op"], "at_ns": depths[0]["start_ns"], "detail": f"told {depth}, received {received}"}
 
 
 def delivery_limit_exceeded(q: Queues) -> Iterator[Row]:
@@ -276,8 +276,12 @@ def delivery_limit_exceeded(q: Queues) -> Iterator[Row]:
     if limit is None:
         return
     for row in q.receives:
-        nacks = [each for each in q.of(row["value"], q.settles) if each["kind"] == "nacked" and q.sure(each)]
-        nacks.sort(key=lambda each: each["done_ns"])
+        nacks = [
+            settlement
+            for settlement in q.of(row["value"], q.settles)
+            if settlement["kind"] == "nacked" and q.sure(settlement)
+        ]
+        nacks.sort(key=lambda nack: nack["done_ns"])
         if len(nacks) > limit and row["received_ns"] >= nacks[limit]["done_ns"] + SECOND:
             yield this(row, other_op=nacks[limit]["op"])
 
@@ -311,5 +315,5 @@ CASES = {
 def findings(story: Story, place: str) -> dict[str, list[Row]]:
     """Return the evidence by anomaly, of one queue."""
     q = Queues(story, place)
-    found = {name: [*cases(q)] for name, cases in CASES.items()}
-    return {name: rows for name, rows in found.items() if rows}
+    cases_of = {name: [*cases(q)] for name, cases in CASES.items()}
+    return {name: rows for name, rows in cases_of.items() if rows}

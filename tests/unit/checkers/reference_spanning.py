@@ -52,7 +52,7 @@ class Whole:
     def findings(self) -> set[Found]:
         """Return everything that the definitions find."""
         cases = (dirty_reads, torn, zombies, regressions, beyond, passed_over, reprocessed, doubles)
-        return {found for case in cases for found in case(self)}
+        return {finding for case in cases for finding in case(self)}
 
 
 def dirty_reads(run: Whole) -> Iterator[Found]:
@@ -175,8 +175,8 @@ def moved(run: Whole, place: Found, group: str, below: list[Row], above: list[Ro
         return True
     own = [row for row in run.at(place, "received") if row["process"] == before[2]]
     killed = any(row["process"] == before[2] and row["f"] == "poll" and row["end_ns"] is None for row in run.operations)
-    told = any(row["name"] == group for row in run.told_at(place, "committed"))
-    return not told and killed and max(row["position"] for row in own) == -before[0]
+    committed = any(row["name"] == group for row in run.told_at(place, "committed"))
+    return not committed and killed and max(row["position"] for row in own) == -before[0]
 
 
 def reprocessed(run: Whole) -> Iterator[Found]:
@@ -185,10 +185,10 @@ def reprocessed(run: Whole) -> Iterator[Found]:
             members = {row["process"] for row in acting(run, place) if row["name"] == group}
             reads = [row for row in run.at(place, "received") if row["process"] in members]
             for position in {row["position"] for row in reads} - {None}:
-                there = sorted(
+                receipts = sorted(
                     (row for row in reads if row["position"] == position), key=lambda row: row["received_ns"]
                 )
-                for before, row in pairwise(there):
+                for before, row in pairwise(receipts):
                     if before["process"] != row["process"] and before["value"] == row["value"]:
                         yield "reprocessed", place, row["op"], position
 
@@ -198,11 +198,11 @@ def doubles(run: Whole) -> Iterator[Found]:
         owned = []
         for row in run.told_at(place, "assigned"):
             moves = [
-                each["start_ns"]
-                for each in run.operations
-                if each["process"] == row["process"]
-                and each["f"] in ("assign", "revoke", "close")
-                and each["op"] > row["op"]
+                operation["start_ns"]
+                for operation in run.operations
+                if operation["process"] == row["process"]
+                and operation["f"] in ("assign", "revoke", "close")
+                and operation["op"] > row["op"]
             ]
             if moves and row["value"] is not None and moves[0] > row["end_ns"]:
                 owned.append((row, row["end_ns"], moves[0]))

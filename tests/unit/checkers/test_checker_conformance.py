@@ -17,9 +17,9 @@ from checkers.log.logs import LogChecker
 
 
 def _histories(checker: str, *, broken: bool) -> dict[str, Sequence[Part]]:
-    found = plugins.load("checker", checker, "checker")
+    plugin = plugins.load("checker", checker, "checker")
     shown = {"queues": QUEUES, "pubsub": FEEDS}.get(checker, GALLERY)
-    return {anomaly.name: shown[anomaly.name](broken).parts() for anomaly in found.anomalies}
+    return {anomaly.name: shown[anomaly.name](broken).parts() for anomaly in plugin.anomalies}
 
 
 @pytest.mark.parametrize("name", plugins.names("checker"))
@@ -52,7 +52,7 @@ class _Strange:
 
 
 @pytest.mark.parametrize(
-    ("checker", "told"),
+    ("checker", "lines"),
     [
         (_Blind(), ["lost is not found in the history that has it"]),
         (_Alarmed(), ["in a correct log", "lost is found in its sound history"]),
@@ -62,9 +62,9 @@ class _Strange:
         ),
     ],
 )
-def test_what_a_checker_lacks_is_told(checker: Checker, told: list[str]) -> None:
+def test_what_a_checker_lacks_is_told(checker: Checker, lines: list[str]) -> None:
     histories = [_histories("log", broken=broken) for broken in (True, False)]
     with pytest.raises(AssertionError) as raised:
         check_checker(checker, *histories)
 
-    assert [words for words in told if words not in str(raised.value)] == []
+    assert [words for words in lines if words not in str(raised.value)] == []

@@ -11,7 +11,7 @@ from checkers.transaction.cycles import CYCLES, Graph, cycles, with_orders
 P0, P1, P2 = "t/0", "t/1", "t/2"
 
 
-def found(story: Story) -> dict[str, str]:
+def cycles_of(story: Story) -> dict[str, str]:
     """Return the explanation of each cycle that was found, by class."""
     return {row["anomaly"]: row["detail"] for row in story.check() if row["anomaly"] in CYCLES}
 
@@ -26,7 +26,7 @@ def test_g0_writes_of_two_transactions_interleave() -> None:
     story = Story()
     together(story, [sent(P0, 1, 0), sent(P1, 2, 1)], [sent(P0, 1 << 40, 1), sent(P1, 1 << 40 | 1, 0)])
 
-    assert found(story) == {"G0": "T0 -ww t/0 0 then 1-> T1 -ww t/1 0 then 1-> T0"}
+    assert cycles_of(story) == {"G0": "T0 -ww t/0 0 then 1-> T1 -ww t/1 0 then 1-> T0"}
 
 
 def test_g1c_of_length_three() -> None:
@@ -38,7 +38,7 @@ def test_g1c_of_length_three() -> None:
         [sent(P2, 2 << 40, 0), received(P1, 1 << 40, 0)],
     )
 
-    assert found(story) == {"G1c": "T0 -wr t/0 0-> T1 -wr t/1 0-> T2 -wr t/2 0-> T0"}
+    assert cycles_of(story) == {"G1c": "T0 -wr t/0 0-> T1 -wr t/1 0-> T2 -wr t/2 0-> T0"}
 
 
 def test_g_single_a_transaction_misses_half_of_another() -> None:
@@ -52,7 +52,7 @@ def test_g_single_a_transaction_misses_half_of_another() -> None:
     story.op("w", "send", sent(P0, 1 << 40, 2))
     story.op("d", "poll", received(P0, 1, 1))
 
-    assert found(story) == {"G-single": "T2 -rw t/0 0, missed 1-> T1 -wr t/1 0-> T2"}
+    assert cycles_of(story) == {"G-single": "T2 -rw t/0 0, missed 1-> T1 -wr t/1 0-> T2"}
 
 
 def test_g2_two_transactions_miss_each_other() -> None:
@@ -67,7 +67,7 @@ def test_g2_two_transactions_miss_each_other() -> None:
     )
     story.op("d", "poll", received(P0, 1, 1), received(P1, 1 << 40, 1))
 
-    assert found(story) == {"G2": "T2 -rw t/1 0, missed 1-> T3 -rw t/0 0, missed 1-> T2"}
+    assert cycles_of(story) == {"G2": "T2 -rw t/1 0, missed 1-> T3 -rw t/0 0, missed 1-> T2"}
 
 
 def test_g0_process_a_later_transaction_of_one_process_lies_below() -> None:
@@ -75,7 +75,7 @@ def test_g0_process_a_later_transaction_of_one_process_lies_below() -> None:
     story.op("a", "txn", sent(P0, 1, 1), txn=0, lasts=1000)
     story.op("a", "txn", sent(P0, 2, 0), txn=1, lasts=1000)
 
-    assert found(story) == {"G0-process": "T1 -ww t/0 0 then 1-> T0 -process-> T1"}
+    assert cycles_of(story) == {"G0-process": "T1 -ww t/0 0 then 1-> T0 -process-> T1"}
 
 
 def test_g1c_process_a_process_reads_what_follows_its_later_write() -> None:
@@ -84,7 +84,7 @@ def test_g1c_process_a_process_reads_what_follows_its_later_write() -> None:
     story.op("b", "txn", sent(P0, 1 << 40, 0), received(P1, 1, 0), txn=1, lasts=1000)
     story.op("a", "txn", sent(P1, 1, 0), txn=2, lasts=1000)
 
-    assert list(found(story)) == ["G1c-process"]
+    assert list(cycles_of(story)) == ["G1c-process"]
 
 
 def test_g0_realtime_a_transaction_lies_below_one_that_had_ended() -> None:
@@ -92,7 +92,7 @@ def test_g0_realtime_a_transaction_lies_below_one_that_had_ended() -> None:
     story.op("a", "txn", sent(P0, 1, 1), txn=0)
     story.op("b", "txn", sent(P0, 1 << 40, 0), txn=1)
 
-    assert found(story) == {"G0-realtime": "T1 -ww t/0 0 then 1-> T0 -realtime-> T1"}
+    assert cycles_of(story) == {"G0-realtime": "T1 -ww t/0 0 then 1-> T0 -realtime-> T1"}
 
 
 def test_g1c_realtime_a_transaction_reads_what_was_written_after_it_ended() -> None:
@@ -100,7 +100,7 @@ def test_g1c_realtime_a_transaction_reads_what_was_written_after_it_ended() -> N
     story.op("a", "txn", received(P0, 1 << 40, 0), txn=0)
     story.op("b", "txn", sent(P0, 1 << 40, 0), txn=1)
 
-    assert list(found(story)) == ["G1c-realtime"]
+    assert list(cycles_of(story)) == ["G1c-realtime"]
 
 
 @pytest.mark.parametrize("order", ["process", "realtime"])
@@ -127,7 +127,7 @@ def test_transactions_one_after_the_other_are_clean() -> None:
         story.op("r", "poll", received(P0, index, index), received(P1, 100 + index, index))
         story.operations[2 * index]["txn"] = 2 * index
 
-    assert found(story) == {}
+    assert cycles_of(story) == {}
 
 
 def test_transactions_that_aborted_have_no_part_in_a_cycle() -> None:
@@ -135,7 +135,7 @@ def test_transactions_that_aborted_have_no_part_in_a_cycle() -> None:
     together(story, [sent(P0, 1, 0), sent(P1, 2, 1)], [sent(P0, 1 << 40, 1), sent(P1, 1 << 40 | 1, 0)])
     story.operations[1]["outcome"] = "fail"
 
-    assert found(story) == {}
+    assert cycles_of(story) == {}
 
 
 def test_the_smallest_of_several_cycles_is_told() -> None:

@@ -57,10 +57,12 @@ class _Maker:
         given: dict[str, Any] = draw(
             st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}])
         )
-        told: dict[str, Any] = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
+        settings: dict[str, Any] = draw(st.sampled_from([{}, {"liveliness_ns": 300 * MS}, {"deadline_ns": 300 * MS}]))
         if draw(st.booleans()):
-            told = {"liveliness_ns": 300 * MS, "exclusive": True}
-        self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given, **told)
+            settings = {"liveliness_ns": 300 * MS, "exclusive": True}
+        self.story = Feed.of(
+            draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given, **settings
+        )
         self.story.bound_ns = 1500 * MS
         self.story.load_end_ns = draw(st.sampled_from([None, 4000 * MS, 20_000 * MS]))
         self.now_ms = 0
@@ -85,13 +87,13 @@ class _Maker:
             self.now_ms += self.draw(st.sampled_from([200] * 9 + [1500]))
             self.fresh += 1
             self.story.publish(self.fresh, start=self.now_ms, client=publisher)
-            what = self.draw(st.sampled_from(["take"] * 8 + ["alarm", "miss"]))
-            if what != "miss":
+            step = self.draw(st.sampled_from(["take"] * 8 + ["alarm", "miss"]))
+            if step != "miss":
                 self.story.take(client, self.fresh, start=self.now_ms + 20)
-            if what != "take" or self.draw(st.booleans()):
+            if step != "take" or self.draw(st.booleans()):
                 self.story.publish(OTHER + self.fresh, start=self.now_ms + 25, client="q")
                 self.story.take(client, OTHER + self.fresh, start=self.now_ms + 28)
-            if what == "alarm":
+            if step == "alarm":
                 self.story.alarm(client, self.draw(st.sampled_from(["p", "p#1", None])), start=self.now_ms + 30)
             self.story.ask(client, start=self.now_ms + 40, until=self.now_ms + 1500)
 
@@ -140,9 +142,9 @@ def streams(draw: st.DrawFn) -> Feed:
 def test_it_agrees_with_the_definitions(story: Feed) -> None:
     parts = {f"{part.setting.topic}/{part.setting.partition}": part for part in story.parts()}
     rows = PubSubChecker().check(parts[F]).to_pylist() if F in parts else []
-    found = {(row["anomaly"], row["value"], row["op"]) for row in rows if row["anomaly"] in JUDGED}
-    for name, _, _ in found:
+    keys = {(row["anomaly"], row["value"], row["op"]) for row in rows if row["anomaly"] in JUDGED}
+    for name, _, _ in keys:
         event(name)
 
-    assert found == findings(story) | findings_of_stays(story)
+    assert keys == findings(story) | findings_of_stays(story)
     assert all(row["at_ns"] < 10**6 * MS for row in rows)

@@ -157,11 +157,11 @@ def stuck(story: Story, *, until: int = 1000) -> list[Row]:
 
 
 def test_stuck_partition() -> None:
-    (found,) = stuck(filled())
+    (finding,) = stuck(filled())
 
-    assert (found["value"], found["position"], found["op"], found["other_op"]) == (1, 1, 4, 1)
-    assert found["at_ns"] == 65 + 100, "the bound after the last delivery"
-    assert found["detail"] == "its owner received nothing"
+    assert (finding["value"], finding["position"], finding["op"], finding["other_op"]) == (1, 1, 4, 1)
+    assert finding["at_ns"] == 65 + 100, "the bound after the last delivery"
+    assert finding["detail"] == "its owner received nothing"
 
 
 def hindered(reason: str) -> Story:
@@ -195,9 +195,9 @@ def test_a_partition_whose_owner_is_paused_is_not_stuck(until: int | None) -> No
 
 
 def test_a_partition_whose_owner_receives_nothing_after_a_pause_is_stuck() -> None:
-    (found,) = stuck(paused(filled(), 800))
+    (finding,) = stuck(paused(filled(), 800))
 
-    assert found["at_ns"] == 805 + 100
+    assert finding["at_ns"] == 805 + 100
 
 
 def forsaken(story: Story, *, until: int = 1000, owned: bool = True) -> list[Row]:
@@ -214,11 +214,11 @@ def forsaken(story: Story, *, until: int = 1000, owned: bool = True) -> list[Row
 
 
 def test_a_partition_without_an_owner_is_stuck() -> None:
-    (found,) = forsaken(filled())
+    (finding,) = forsaken(filled())
 
-    assert (found["value"], found["position"], found["other_op"]) == (1, 1, 1)
-    assert found["at_ns"] == 65 + 100, "the bound after the last delivery to the group"
-    assert found["detail"] == "no member received anything"
+    assert (finding["value"], finding["position"], finding["other_op"]) == (1, 1, 1)
+    assert finding["at_ns"] == 65 + 100, "the bound after the last delivery to the group"
+    assert finding["detail"] == "no member received anything"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_what_lies_between_two_members_was_passed_over() -> None:
 
 
 def test_commits_make_no_difference() -> None:
-    story = handed_over(between=lambda each: each.op("a", "commit", committed(P, 3)))
+    story = handed_over(between=lambda story: story.op("a", "commit", committed(P, 3)))
 
     assert [row["value"] for row in story.only("passed-over")] == [3, 4, 5]
 

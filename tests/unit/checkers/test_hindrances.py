@@ -66,7 +66,7 @@ STORING = {"n1": 0, "n2": 1, "n3": 2, "n4": 3}
 def of(*faults: tuple[str, tuple[str, ...]], storing: dict[str, int] = STORING) -> list[bool]:
     """Return for each fault, of all at once, whether it is elsewhere than the partition of n1."""
     recorded = [Fault(number, kind, 10, targets=on, healed_ns=20) for number, (kind, on) in enumerate(faults)]
-    return [each.elsewhere for each in windows(recorded, placements(storing), [P], 5)[P]]
+    return [one.elsewhere for one in windows(recorded, placements(storing), [P], 5)[P]]
 
 
 def test_a_fault_on_a_host_of_other_partitions_is_elsewhere() -> None:

@@ -20,9 +20,9 @@ LEDGER_ANOMALIES = {anomaly.name for anomaly in LedgerChecker.anomalies}
 def test_an_entry_that_the_final_read_misses_is_lost_as_a_message_and_as_an_entry() -> None:
     story = recovered(ledger(2, Bounds(0, 1, complete=True)), 0)
 
-    (found,) = story.only("lost-entry")
-    assert (found["value"], found["position"], found["other_position"]) == (1, 1, 1)
-    assert (found["op"], found["other_op"], found["detail"]) == (2, 3, LOST_ENTRY_DETAILS[0])
+    (finding,) = story.only("lost-entry")
+    assert (finding["value"], finding["position"], finding["other_position"]) == (1, 1, 1)
+    assert (finding["op"], finding["other_op"], finding["detail"]) == (2, 3, LOST_ENTRY_DETAILS[0])
     assert [row["value"] for row in story.only("lost")] == [1]
 
 
@@ -70,9 +70,9 @@ def test_a_reader_is_told_less_than_before() -> None:
     story.op("r", "lac", confirmed(3))
     story.op("r", "lac", confirmed(2))
 
-    (found,) = story.only("lac-regression")
-    assert (found["position"], found["op"], found["other_position"], found["other_op"]) == (2, 6, 3, 5)
-    assert found["detail"] == LAC_REGRESSION_DETAILS[0]
+    (finding,) = story.only("lac-regression")
+    assert (finding["position"], finding["op"], finding["other_position"], finding["other_op"]) == (2, 6, 3, 5)
+    assert finding["detail"] == LAC_REGRESSION_DETAILS[0]
 
 
 def test_a_reader_that_opens_the_ledger_anew_may_be_told_less() -> None:
@@ -100,8 +100,8 @@ def test_a_ledger_must_not_end_below_what_was_told_to_be_confirmed(first: str) -
     if first == "ended":
         story.op("r", "open", confirmed(3))
 
-    (found,) = story.only("lac-regression")
-    assert (found["position"], found["other_position"], found["detail"]) == (2, 3, LAC_REGRESSION_DETAILS[1])
+    (finding,) = story.only("lac-regression")
+    assert (finding["position"], finding["other_position"], finding["detail"]) == (2, 3, LAC_REGRESSION_DETAILS[1])
 
 
 def test_a_ledger_may_end_beyond_what_was_told() -> None:
@@ -116,9 +116,9 @@ def test_an_add_begun_after_a_recovery_must_not_be_acknowledged() -> None:
     story.op("r", "recover", ended(1))
     story.op("w", "add", sent(L, 1, 1))
 
-    (found,) = story.only("fencing-violation")
-    assert (found["value"], found["position"], found["op"]) == (1, 1, 3)
-    assert (found["other_op"], found["other_position"], found["detail"]) == (2, 1, FENCING_DETAILS[0])
+    (finding,) = story.only("fencing-violation")
+    assert (finding["value"], finding["position"], finding["op"]) == (1, 1, 3)
+    assert (finding["other_op"], finding["other_position"], finding["detail"]) == (2, 1, FENCING_DETAILS[0])
 
 
 def test_an_add_under_way_during_a_recovery_must_not_be_acknowledged_beyond_its_end() -> None:
@@ -165,8 +165,8 @@ def test_each_further_end_is_told_once() -> None:
     for client, end in (("a", 2), ("b", 1), ("c", 2), ("d", 1), ("e", 0)):
         story.op(client, "recover", ended(end))
 
-    found = sorted((row["position"], row["op"], row["other_position"]) for row in story.only("readers-disagree"))
-    assert found == [(0, 5, 2), (1, 2, 2)]
+    ends = sorted((row["position"], row["op"], row["other_position"]) for row in story.only("readers-disagree"))
+    assert ends == [(0, 5, 2), (1, 2, 2)]
 
 
 def test_two_payloads_at_one_entry() -> None:
@@ -210,10 +210,10 @@ def test_bookies_that_ignore_the_fence_are_found_out(
 
 @pytest.mark.parametrize(("write", "ack"), [(write, ack) for write in (1, 2, 3) for ack in range(1, write + 1)])
 def test_one_bookie_that_forgot_may_be_enough_whatever_the_ack_quorum(write: int, ack: int) -> None:
-    found = set()
+    lost = set()
     for seed in range(60):
         model = BookKeeper(write, ack, fences=True, source=random.Random(seed))
         model.run_until_one_forgets(adds=12, steps=40)
-        found |= model.story.names()
+        lost |= model.story.names()
 
-    assert found == {"lost", "lost-entry"}
+    assert lost == {"lost", "lost-entry"}

@@ -23,9 +23,9 @@ def test_message_read_twice_at_one_position_is_no_duplicate() -> None:
 
 
 def test_a_message_that_was_acknowledged_at_another_position_is_a_duplicate() -> None:
-    (found,) = history(send(1, at=0), poll("c", (1, 1))).only("duplicate")
+    (row,) = history(send(1, at=0), poll("c", (1, 1))).only("duplicate")
 
-    assert (found["position"], found["other_position"]) == (1, 0)
+    assert (row["position"], row["other_position"]) == (1, 0)
     assert history(send(1, at=0), send(1, at=1), poll("c", (1, 1))).only("duplicate") == [], "it was sent again"
 
 

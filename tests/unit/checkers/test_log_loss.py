@@ -135,8 +135,8 @@ def test_a_message_below_the_first_position_expired() -> None:
 def test_a_message_that_was_read_and_whose_position_is_unknown_may_have_expired() -> None:
     run = history(send(1), send(2), poll("c", (6, 1)), poll("auditor", (7, 2)), audit=Bounds(7, 8, True))
 
-    (found,) = run.only("expired")
-    assert found["detail"] == "its position is unknown, it was read, and earlier positions expired"
+    (row,) = run.only("expired")
+    assert row["detail"] == "its position is unknown, it was read, and earlier positions expired"
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])

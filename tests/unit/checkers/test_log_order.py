@@ -190,8 +190,8 @@ def test_an_order_in_real_time_must_be_certain(apart_ns: int, certain: bool) -> 
 
     checked = check_partition(replace(part, setting=replace(part.setting, apart_ns=apart_ns, clocks=(("p",), ("q",)))))
 
-    found = {name for each in checked for name in each.findings["anomaly"].to_pylist()}
-    assert ("order-violation" in found) is certain
+    anomalies = {name for part in checked for name in part.findings["anomaly"].to_pylist()}
+    assert ("order-violation" in anomalies) is certain
 
 
 def test_clients_of_one_machine_have_one_clock() -> None:
@@ -202,4 +202,4 @@ def test_clients_of_one_machine_have_one_clock() -> None:
 
     checked = check_partition(replace(part, setting=replace(part.setting, apart_ns=1000, clocks=(("p", "q"),))))
 
-    assert any("order-violation" in each.findings["anomaly"].to_pylist() for each in checked)
+    assert any("order-violation" in part.findings["anomaly"].to_pylist() for part in checked)

@@ -39,15 +39,15 @@ def test_corrupt() -> None:
 def test_settling_tells_misrouted_messages_from_phantoms() -> None:
     checker = LogChecker()
     here = history(poll("c", (0, 1, "foreign"), (1, 8), (2, 9), (3, 9)))
-    there = history(send(7), send(8), send(10), poll("c", (0, 9)))
+    other_topic = history(send(7), send(8), send(10), poll("c", (0, 9)))
     findings = check(*here.tables(), here.setting)
 
     values = checker.open_values(findings)
-    found = checker.sent_here(there.tables()[0], values)
-    settled = checker.settle(findings, found)
+    sent = checker.sent_here(other_topic.tables()[0], values)
+    settled = checker.settle(findings, sent)
 
     assert values.to_pylist() == [8, 9]
-    assert found.to_pylist() == [{"value": 8, "topic": "t", "partition": 0, "op": 1}]
+    assert sent.to_pylist() == [{"value": 8, "topic": "t", "partition": 0, "op": 1}]
     assert settled.schema == findings.schema
     columns = ("anomaly", "value", "position", "other_op", "detail")
     settled_phantoms = settled.filter(pa.compute.is_in(settled["anomaly"], pa.array(["phantom", "misrouted"])))
@@ -63,9 +63,9 @@ def test_settling_names_the_first_of_several_sends() -> None:
     checker = LogChecker()
     here = history(poll("c", (1, 8)))
     findings = check(*here.tables(), here.setting)
-    found = pa.table({"value": [8, 8, 8], "topic": ["u", "t", "t"], "partition": [0, 3, 2], "op": [1, 2, 3]})
+    rows = pa.table({"value": [8, 8, 8], "topic": ["u", "t", "t"], "partition": [0, 3, 2], "op": [1, 2, 3]})
 
-    (row,) = checker.settle(findings, found).to_pylist()
+    (row,) = checker.settle(findings, rows).to_pylist()
 
     assert (row["detail"], row["other_op"]) == ("sent to t/2", 3)
 

@@ -98,15 +98,15 @@ HISTORIES = st.one_of(arbitrary_histories(), broker_histories())
 
 def by_anomaly(rows: list[Row]) -> dict[str, list[Row]]:
     """Return evidence as `Reference.findings` gives it."""
-    found: dict[str, list[Row]] = {}
+    rows_of: dict[str, list[Row]] = {}
     for row in rows:
         evidence = {
             name: value
             for name, value in row.items()
             if value is not None and name not in ("anomaly", "topic", "partition")
         }
-        found.setdefault(row["anomaly"], []).append(evidence)
-    return {name: sorted(rows, key=sort_key) for name, rows in found.items()}
+        rows_of.setdefault(row["anomaly"], []).append(evidence)
+    return {name: sorted(rows, key=sort_key) for name, rows in rows_of.items()}
 
 
 @given(HISTORIES)

@@ -56,7 +56,7 @@ def test_a_replay_that_did_not_happen_although_it_was_confirmed_has_skipped() ->
     story.op("c", "replay", sought(P, 2))
     reads(story, P, 6)
 
-    assert [each["other_position"] for each in story.only("skipped")] == [2]
+    assert [finding["other_position"] for finding in story.only("skipped")] == [2]
 
 
 @pytest.mark.parametrize("why", ["failed", "unknown place", "moved again", "nothing read", "expired"])
@@ -82,8 +82,8 @@ def test_what_comes_after_the_replay_is_in_order_again() -> None:
     back = reads(story, P, 0)
     on = reads(story, P, 3)
 
-    assert [each["op"] for each in story.only("rewound")] == [back]
-    assert [each["op"] for each in story.only("skipped")] == [on]
+    assert [finding["op"] for finding in story.only("rewound")] == [back]
+    assert [finding["op"] for finding in story.only("skipped")] == [on]
 
 
 @pytest.mark.parametrize("whose", ["no replay", "another client", "another partition"])
@@ -95,7 +95,7 @@ def test_nobody_else_may_go_back(whose: str) -> None:
         story.op("c", "replay", sought(Q, 0))
     poll = reads(story, P, 2)
 
-    assert [(each["partition"], each["op"]) for each in story.only("rewound")] == [(0, poll)]
+    assert [(finding["partition"], finding["op"]) for finding in story.only("rewound")] == [(0, poll)]
 
 
 def test_the_findings_need_no_other_operations_than_spark_reads() -> None:

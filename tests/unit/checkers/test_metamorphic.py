@@ -83,15 +83,15 @@ def assert_same(case: Case, names: list[str], draw: Draw) -> None:
     """Compare what is found in a history and in a changed one."""
     changed, undo = changed_by(names, draw, case)
     ties = {anomaly: columns for name in names for anomaly, columns in TIES.get(name, {}).items()}
-    found = [untied(undo(row), ties) for row in changed.findings()]
+    rows = [untied(undo(row), ties) for row in changed.findings()]
     expected = [untied(row, ties) for row in case.findings()]
     for anomaly in {row["anomaly"] for row in expected}:
         event(anomaly)
-    related = [row for row in found if not unrelated(row)]
+    related = [row for row in rows if not unrelated(row)]
 
     assert [row for row in related if row not in expected] == []
     assert canonical(related) == canonical(expected)
-    assert all(anomalies()[row["anomaly"]].measured for row in found if unrelated(row))
+    assert all(anomalies()[row["anomaly"]].measured for row in rows if unrelated(row))
 
 
 @PATIENT
@@ -110,7 +110,7 @@ def test_findings_in_synthetic_histories_do_not_depend_on_changes(case: Case, na
 @given(st.one_of(STORIES, STORIES, SYNTHETIC), st.integers(1, 50), st.booleans(), st.data())
 def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, data: Data) -> None:
     """Row groups of any size, partitions together or in files of their own, rows not in `op` order."""
-    rows = max(rows, max((each.messages.num_rows for each in case.parts), default=1) // 8)
+    rows = max(rows, max((sheet.messages.num_rows for sheet in case.parts), default=1) // 8)
     seed = data.draw(st.integers(0, 2**32))
     mixed = case.mapped(lambda table: out_of_order(table, seed), lambda table: out_of_order(table, seed))
     with (
@@ -119,9 +119,9 @@ def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, 
         patch.object(durable, "sync"),
     ):
         write(mixed if shuffled else case, Path(folder), data.draw)
-        found = find(History.open(Path(folder)), case.parts[0].setting.bound_ns if case.parts else 1).to_pylist()
+        findings = find(History.open(Path(folder)), case.parts[0].setting.bound_ns if case.parts else 1).to_pylist()
 
-    assert canonical(found) == canonical(case.findings())
+    assert canonical(findings) == canonical(case.findings())
 
 
 def out_of_order(table: pa.Table, seed: int) -> pa.Table:
@@ -140,18 +140,18 @@ def write(case: Case, folder: Path, draw: Draw) -> None:
     """Write a run folder's files."""
     for name, schema in (("messages", MESSAGES), ("observations", OBSERVATIONS)):
         with dataset.PartitionsWriter(folder / f"{name}.parquet", schema) as writer:
-            for each in case.parts:
-                table = getattr(each, name)
+            for sheet in case.parts:
+                table = getattr(sheet, name)
                 writer.write(table.num_rows, pieces(draw, table))
-    known = [each.setting for each in case.parts]
-    audits = {(each.topic, each.partition): each.audit for each in known if each.audit is not None}
-    models = {each.topic: each.model.name for each in known}
+    known = [sheet.setting for sheet in case.parts]
+    audits = {(setting.topic, setting.partition): setting.audit for setting in known if setting.audit is not None}
+    models = {setting.topic: setting.model.name for setting in known}
     dataset.write_operations(folder / "operations.parquet", pieces(draw, case.operations), audits, models)
     windows = known[0].faults if known else ()
     rows = [
-        {"fault": each.number, "kind": each.kind, "targets": [], "parameters": "{}", "evidence": ""}
-        | {"start_ns": each.start_ns, "effective_ns": each.effective_ns, "healed_ns": each.healed_ns}
-        for each in windows
+        {"fault": window.number, "kind": window.kind, "targets": [], "parameters": "{}", "evidence": ""}
+        | {"start_ns": window.start_ns, "effective_ns": window.effective_ns, "healed_ns": window.healed_ns}
+        for window in windows
     ]
     pq.write_table(pa.Table.from_pylist(rows, FAULTS), folder / "faults.parquet")
 
@@ -160,7 +160,7 @@ def write(case: Case, folder: Path, draw: Draw) -> None:
 @given(st.one_of(STORIES, SYNTHETIC), st.data())
 def test_what_is_lost_stays_lost_without_a_consumer(case: Case, data: Data) -> None:
     """What a complete final read did not find is lost, whoever else read it."""
-    parts = tuple(each for each in case.parts if each.setting.bounds and each.setting.bounds.complete)
+    parts = tuple(sheet for sheet in case.parts if sheet.setting.bounds and sheet.setting.bounds.complete)
     case = replace(case, parts=parts)
     senders = {client for client, f in clients(case.operations) if f in PRODUCING}
     consumers = sorted({client for client, _ in clients(case.operations)} - senders - {AUDITOR})

@@ -111,7 +111,30 @@ def test_a_kill_between_output_and_commit_repeats() -> None:
 
     (detail,) = details(story, "processed-twice")
     assert "application-1 ended at 4.00 s" in detail
-    assert "output and commit are not one step" in detail
+    assert "they are not one step" in detail
+
+
+def test_a_clean_end_without_a_commit_repeats() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.op("application-1", "exit", start=4000, lasts=1, error="status 0")
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    (detail,) = details(story, "processed-twice")
+    assert "it does not commit before it ends" in detail
+
+
+def test_a_partition_that_has_no_owner_for_a_while_has_not_moved() -> None:
+    story = fed()
+    story.owned(None, 3000)
+    story.owned(1, 4000)
+    story.write((2, 2), (3, 3), start=2000)
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    (detail,) = details(story, "processed-twice")
+    assert "without idempotence" in detail
 
 
 def test_what_repeats_without_an_end_or_a_rebalance_repeats_by_itself() -> None:

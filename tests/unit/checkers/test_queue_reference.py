@@ -71,9 +71,9 @@ class _Maker:
 
     def send(self) -> None:
         value, priority = self.draw(VALUES), self.draw(st.sampled_from([None, 0, 1, 2]))
-        told = () if priority is None else (seen("prioritised", value=value, position=priority),)
+        priorities = () if priority is None else (seen("prioritised", value=value, position=priority),)
         outcome = self.draw(OUTCOMES)
-        self.op(self.draw(st.sampled_from("pq")), "send", sent(Q, value), *told, outcome=outcome, long=True)
+        self.op(self.draw(st.sampled_from("pq")), "send", sent(Q, value), *priorities, outcome=outcome, long=True)
 
     def receive(self, client: str | None = None, place: str = Q) -> None:
         rows = [
@@ -105,14 +105,14 @@ class _Maker:
             self.draw(st.sampled_from(["subscribe", "subscribe", "crash", "close"])),
             self.draw(st.sampled_from("abcd")),
         )
-        told = (seen("subscribed"),) if f == "subscribe" and self.draw(st.booleans()) else ()
-        self.op(client, f, *told, long=True)
+        observed = (seen("subscribed"),) if f == "subscribe" and self.draw(st.booleans()) else ()
+        self.op(client, f, *observed, long=True)
 
     def dead(self) -> None:
         value, count = self.draw(VALUES), self.draw(st.sampled_from([0, 1, 1, None]))
-        told = seen("dead-lettered", name=self.draw(REASONS), value=value, position=count)
+        death = seen("dead-lettered", name=self.draw(REASONS), value=value, position=count)
         delivery = self.draw(st.sampled_from([0, 0, 1]))
-        self.op("d", "receive", received(D, value, None, delivery=delivery), told)
+        self.op("d", "receive", received(D, value, None, delivery=delivery), death)
         if self.draw(st.booleans()):
             self.settle("d", D)
 
@@ -120,8 +120,8 @@ class _Maker:
         if self.draw(st.booleans()):
             self.op("auditor", "send", sent(Q, 3))
         depth = self.draw(st.sampled_from([None, 0, 1, 2, 5]))
-        told = () if depth is None else (seen("depth", position=depth),)
-        self.op("auditor", "audit", *told, outcome=self.draw(st.sampled_from(["ok", "ok", "info"])))
+        depths = () if depth is None else (seen("depth", position=depth),)
+        self.op("auditor", "audit", *depths, outcome=self.draw(st.sampled_from(["ok", "ok", "info"])))
         self.op("auditor", "subscribe")
         for _ in range(self.draw(st.integers(0, 2))):
             self.receive("auditor", self.draw(st.sampled_from([Q, Q, D])))
@@ -157,8 +157,8 @@ def orderly_stories(draw: st.DrawFn) -> Story:
         maker.op(client, "subscribe", seen("subscribed"))
     left: list[int] = []
     for value in range(draw(st.integers(2, 8))):
-        told = seen("prioritised", value=value, position=draw(st.integers(0, 2)))
-        maker.op(draw(st.sampled_from("pq")), "send", sent(Q, value), told)
+        observation = seen("prioritised", value=value, position=draw(st.integers(0, 2)))
+        maker.op(draw(st.sampled_from("pq")), "send", sent(Q, value), observation)
         left.append(value)
         if draw(st.booleans()):
             maker.serve(draw(st.sampled_from("ab")), left)
@@ -175,19 +175,19 @@ def orderly_stories(draw: st.DrawFn) -> Story:
 
 def assert_agreed(story: Story) -> None:
     """Compare what is found in each queue with its definitions."""
-    found = [row for row in story.check() if row["anomaly"] not in AS_ELSEWHERE]
+    judged = [row for row in story.check() if row["anomaly"] not in AS_ELSEWHERE]
     places = {(row["topic"], row["partition"]) for row in (*story.messages, *story.observations)}
     for topic, partition in places:
         expected = findings(story, f"{topic}/{partition}")
         for name in expected:
             event(name)
-        here = [row for row in found if row["topic"] == topic]
+        here = [row for row in judged if row["topic"] == topic]
         assert {row["anomaly"] for row in here} == set(expected)
         for name, rows in expected.items():
-            told = [row for row in here if row["anomaly"] == name]
+            own = [row for row in here if row["anomaly"] == name]
             wanted = [{key: value for key, value in row.items() if value is not None} for row in rows]
-            assert len(told) == len(wanted), name
-            assert all(any(want.items() <= row.items() for row in told) for want in wanted), name
+            assert len(own) == len(wanted), name
+            assert all(any(want.items() <= row.items() for row in own) for want in wanted), name
 
 
 @given(st.one_of(queue_stories(), orderly_stories()))

@@ -18,13 +18,13 @@ def _story(outcome: str) -> Queue:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "found"),
+    ("outcome", "findings"),
     [
         ("fail", {"unacked-vanished": 3}),  # they came on one connection, and were returned once at most
         ("info", {}),  # they may have been settled
     ],
 )
-def test_a_settlement_that_failed_ends_no_session(outcome: str, found: dict[str, int]) -> None:
+def test_a_settlement_that_failed_ends_no_session(outcome: str, findings: dict[str, int]) -> None:
     story = _story(outcome)
 
-    assert {name: len(story.only(name)) for name in story.names() & {"unacked-vanished", "unseen"}} == found
+    assert {name: len(story.only(name)) for name in story.names() & {"unacked-vanished", "unseen"}} == findings

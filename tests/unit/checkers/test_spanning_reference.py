@@ -85,20 +85,20 @@ def identified(story: Story) -> set[Found]:
     """Return the findings as the reference identifies them."""
     by_value = ("aborted-read", "precommitted-read", "zombie-write")
     by_op = ("commit-regression", "commit-beyond", "double-assignment")
-    found: set[Found] = set()
+    findings: set[Found] = set()
     for row in story.check():
         place, anomaly = (row["topic"], row["partition"]), row["anomaly"]
         if anomaly in by_value:
-            found.add((anomaly, place, row["value"]))
+            findings.add((anomaly, place, row["value"]))
         elif anomaly in by_op:
-            found.add((anomaly, place, row["op"]))
+            findings.add((anomaly, place, row["op"]))
         elif anomaly == "passed-over":
-            found.add((anomaly, place, row["position"]))
+            findings.add((anomaly, place, row["position"]))
         elif anomaly == "reprocessed":
-            found.add((anomaly, place, row["op"], row["position"]))
+            findings.add((anomaly, place, row["op"], row["position"]))
         elif anomaly == "torn-transaction":
-            found.add((anomaly, story.operations[row["op"]]["txn"]))
-    return found
+            findings.add((anomaly, story.operations[row["op"]]["txn"]))
+    return findings
 
 
 @given(st.one_of(transactional_stories(), group_stories()))
@@ -134,7 +134,7 @@ def classes_of(data: Graph, process: Any, start_ns: Any, end_ns: Any, order: int
                 network.add_edge(a, b, kind=PROCESS)
             if order == REALTIME and end_ns[a] < start_ns[b]:
                 network.add_edge(a, b, kind=REALTIME)
-    found = set()
+    classes = set()
     for cycle in nx.simple_cycles(nx.DiGraph(network)):
         steps = [
             {data["kind"] for data in network[a][b].values()} for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True)
@@ -142,27 +142,27 @@ def classes_of(data: Graph, process: Any, start_ns: Any, end_ns: Any, order: int
         combinations: list[list[int]] = [[]]
         for kinds in steps:
             combinations = [[*before, kind] for before in combinations for kind in kinds]
-        found |= {classify(np.array(kinds)) for kinds in combinations}
-    return found
+        classes |= {classify(np.array(kinds)) for kinds in combinations}
+    return classes
 
 
 @given(graphs())
 def test_classes_of_cycles_are_those_of_all_simple_cycles(drawn: tuple[Graph, Any, Any, Any]) -> None:
     data, process, start_ns, end_ns = drawn
     graph = with_orders(data, process, start_ns, end_ns)
-    found = {name for name, _ in cycles(graph)}
+    names = {name for name, _ in cycles(graph)}
     plain = classes_of(data, process, start_ns, end_ns, None)
     in_process = classes_of(data, process, start_ns, end_ns, PROCESS)
     in_time = classes_of(data, process, start_ns, end_ns, REALTIME)
-    for name in found:
+    for name in names:
         event(name)
 
-    assert found <= plain | in_process | in_time, "no false alarm"
+    assert names <= plain | in_process | in_time, "no false alarm"
     for base in ("G0", "G1c", "G-single"):
-        assert (base in found) == (base in plain)
-    assert bool(found & set(BASES)) == bool(plain), "whatever cycle there is, some class is told"
+        assert (base in names) == (base in plain)
+    assert bool(names & set(BASES)) == bool(plain), "whatever cycle there is, some class is told"
     if not plain:
-        assert bool(found) == bool(in_process | in_time)
+        assert bool(names) == bool(in_process | in_time)
 
 
 @given(graphs())

@@ -32,9 +32,9 @@ def ended(made: Story, asks_ms: int = 890) -> list[dict[str, Any]]:
 
 
 def test_a_reader_is_stuck_once_the_bound_is_over() -> None:
-    (found,) = ended(story())
+    (finding,) = ended(story())
 
-    assert (found["value"], found["at_ns"]) == (1, (70 + BOUND_MS) * MS)
+    assert (finding["value"], finding["at_ns"]) == (1, (70 + BOUND_MS) * MS)
 
 
 @pytest.mark.parametrize("asks_ms", [70 + BOUND_MS, 71 + BOUND_MS])
@@ -49,8 +49,8 @@ def test_a_fault_and_the_time_to_recover_from_it_do_not_count() -> None:
     assert ended(story(faults=(long,))) == []
     made = story(faults=(short,))
     made.op("c", "poll", start=260)
-    (found,) = ended(made)
-    assert found["at_ns"] == (260 + BOUND_MS) * MS
+    (finding,) = ended(made)
+    assert finding["at_ns"] == (260 + BOUND_MS) * MS
 
 
 def test_a_reader_that_was_told_to_pause_is_not_stuck() -> None:
@@ -79,8 +79,8 @@ def test_a_reader_that_never_received_anything_is_known_by_what_it_was_told_to_r
         made.op(client, "close", start=900)
     reads(made, "auditor", 0, start=2000)
 
-    (found,) = made.only("stuck")
-    assert found["op"] == 0
+    (finding,) = made.only("stuck")
+    assert finding["op"] == 0
 
 
 @pytest.mark.parametrize("delivered", [True, False])

@@ -14,11 +14,11 @@ NAMES = {"unacked-vanished", "double-delivery", "two-active", "fifo-violation", 
 
 
 def _found(story: Shared) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    values: dict[str, list[int]] = {}
     for row in story.check():
         if row["anomaly"] in NAMES:
-            found.setdefault(row["anomaly"], []).append(row["position"])
-    return found
+            values.setdefault(row["anomaly"], []).append(row["position"])
+    return values
 
 
 def _calm(kind: str, key: str | None = None) -> Shared:
@@ -52,9 +52,9 @@ def test_never_delivered() -> None:
     story.audits[P] = Bounds(0, 5, complete=True)
     story.end(5)
 
-    found = story.only("unacked-vanished")
-    assert [(row["value"], row["position"], row["detail"]) for row in found] == [(4, 4, "never delivered")]
-    assert "other_op" not in found[0]
+    findings = story.only("unacked-vanished")
+    assert [(row["value"], row["position"], row["detail"]) for row in findings] == [(4, 4, "never delivered")]
+    assert "other_op" not in findings[0]
 
 
 def test_delivered_and_then_forgotten() -> None:
@@ -118,9 +118,9 @@ def test_delivered_again_after_its_acknowledgement() -> None:
     story = _acked(1200)
 
     assert _found(story) == {"double-delivery": [0]}
-    (found,) = story.only("double-delivery")
-    assert found["detail"] == "after its acknowledgement"
-    assert story.operations[found["other_op"]]["f"] == "ack"
+    (finding,) = story.only("double-delivery")
+    assert finding["detail"] == "after its acknowledgement"
+    assert story.operations[finding["other_op"]]["f"] == "ack"
 
 
 @pytest.mark.parametrize(("again_ms", "crash_ms"), [(1100, 4000), (4200, 1000)], ids=["too soon", "crashed with it"])
@@ -175,8 +175,8 @@ def test_two_consumers_at_once(kind: str, key: str | None, other_key: str | None
         story.settle(client, "ack", position, start=300)
     story.end(2)
 
-    found = story.only("two-active")
-    assert [(row["op"], row["other_op"], row["position"], row["other_position"]) for row in found] == (
+    findings = story.only("two-active")
+    assert [(row["op"], row["other_op"], row["position"], row["other_position"]) for row in findings] == (
         [(second, first, 1, 0)] if fires else []
     )
 
@@ -261,7 +261,7 @@ def test_overlaps_are_found_where_plain_comparison_finds_some(seed: int) -> None
         for late in held
         if early[0] != late[0] and early[2] <= late[2] < early[3] and early != late
     }
-    found = set(_found(story.end(6)).get("two-active", []))
+    overlaps = set(_found(story.end(6)).get("two-active", []))
 
-    assert found <= clashes
-    assert bool(found) == bool(clashes)
+    assert overlaps <= clashes
+    assert bool(overlaps) == bool(clashes)

@@ -80,10 +80,10 @@ CONSEQUENCES = {"long-life": {"fifo-violation"}}
 def test_nothing_else_is_found_in_a_queue(cause: str) -> None:
     given_ = {"mode": "queue", "messages": 20_000, "partitions": 9, "errors": 0.01, "inject": {cause: 1}}
 
-    found = set(found_in(generate(make_parameters(given_)).parts)["anomaly"].to_pylist())
+    names = set(found_in(generate(make_parameters(given_)).parts)["anomaly"].to_pylist())
 
     known = {QUEUE_CAUSES[cause].anomaly} | CONSEQUENCES.get(cause, set())
-    assert {name for name in found if not anomalies()[name].measured} == known
+    assert {name for name in names if not anomalies()[name].measured} == known
 
 
 def test_every_kind_of_queue_is_simulated() -> None:
@@ -193,7 +193,7 @@ def test_a_run_folder_is_written_that_can_be_read(tmp_path: Path) -> None:
     assert folder.parent == tmp_path / "made"
     assert read_subject(folder).imported
     assert len(history.partitions) == 4
-    assert sum(each.rows for each in history.partitions) == pytest.approx(20_000, rel=0.1)
+    assert sum(partition.rows for partition in history.partitions) == pytest.approx(20_000, rel=0.1)
     assert Counter(pq.read_table(folder / "truth.parquet")["cause"].to_pylist())["lost-tail"] > 2
     assert history.faults.num_rows == 2
     assert json.dumps(read_subject(folder).name) == '"made"'

@@ -21,8 +21,8 @@ def load(*waits_ms: float, faults: tuple[FaultWindow, ...] = ()) -> Story:
 def test_unavailable_while_sends_were_due() -> None:
     story = load(1500, 1490, 1480)
 
-    (found,) = story.only("unavailable")
-    assert (found["op"], found["other_op"], found["at_ns"]) == (200, 199, 200 * 10 * MS)
+    (finding,) = story.only("unavailable")
+    assert (finding["op"], finding["other_op"], finding["at_ns"]) == (200, 199, 200 * 10 * MS)
 
 
 def test_unavailable_to_the_end() -> None:
@@ -32,20 +32,20 @@ def test_unavailable_to_the_end() -> None:
 
     story.load_end_ns = 5 * SECOND
 
-    (found,) = story.only("unavailable")
-    assert (found["op"], found["other_op"], found["at_ns"]) == (200, 199, 2 * SECOND)
-    assert found["detail"] == "there was no further acknowledgement"
+    (finding,) = story.only("unavailable")
+    assert (finding["op"], finding["other_op"], finding["at_ns"]) == (200, 199, 2 * SECOND)
+    assert finding["detail"] == "there was no further acknowledgement"
 
 
 def test_a_producer_that_is_stuck_is_neither_available_nor_recovers() -> None:
     story = load(faults=(FaultWindow(7, "kill", 1980 * MS, 1985 * MS, 1995 * MS),))
     story.load_end_ns, story.stuck_ns = 17 * SECOND, 2 * SECOND
 
-    (found,) = story.only("unavailable")
-    assert (found.get("op"), found["other_op"], found["at_ns"]) == (None, 199, 2 * SECOND)
-    assert found["detail"] == "there was no further acknowledgement"
-    (found,) = story.only("slow-recovery")
-    assert (found.get("op"), found["at_ns"]) == (None, 1995 * MS)
+    (finding,) = story.only("unavailable")
+    assert (finding.get("op"), finding["other_op"], finding["at_ns"]) == (None, 199, 2 * SECOND)
+    assert finding["detail"] == "there was no further acknowledgement"
+    (finding,) = story.only("slow-recovery")
+    assert (finding.get("op"), finding["at_ns"]) == (None, 1995 * MS)
 
     story.model = LEDGER
     assert not {"unavailable", "slow-recovery"} & story.names(), "a ledger may have ended"
@@ -56,8 +56,8 @@ def test_unavailable_as_long_as_a_send_is_open() -> None:
     for index, lasts in ((200, 1 * MS), (201, 4 * SECOND)):  # two sends: one is served, the other one waits on
         story.op("p", "send", sent("t/0", index, index, intended_ns=2 * SECOND), start=2 * SECOND, lasts=lasts)
 
-    (found,) = story.only("unavailable")
-    assert (found["op"], found["at_ns"]) == (201, 2001 * MS)
+    (finding,) = story.only("unavailable")
+    assert (finding["op"], finding["at_ns"]) == (201, 2001 * MS)
 
 
 def test_a_ledger_that_is_given_up_is_not_unavailable_to_the_end() -> None:
@@ -78,17 +78,17 @@ def test_no_load_is_not_unavailability() -> None:
 def test_slow_recovery_after_healing() -> None:
     story = load(4000, faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
 
-    (found,) = story.only("slow-recovery")
-    assert (found["op"], found["at_ns"], found["detail"]) == (200, 2 * SECOND, "after kill (fault 7)")
+    (finding,) = story.only("slow-recovery")
+    assert (finding["op"], finding["at_ns"], finding["detail"]) == (200, 2 * SECOND, "after kill (fault 7)")
 
 
 def test_no_acknowledgement_after_healing_is_no_recovery() -> None:
     story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
     story.op("p", "send", sent("t/0", 200, intended_ns=2100 * MS), start=2100 * MS, lasts=500 * MS, outcome="fail")
 
-    (found,) = story.only("slow-recovery")
-    assert (found["op"], found["at_ns"]) == (200, 2 * SECOND)
-    assert found["detail"] == "after kill (fault 7): no acknowledgement"
+    (finding,) = story.only("slow-recovery")
+    assert (finding["op"], finding["at_ns"]) == (200, 2 * SECOND)
+    assert finding["detail"] == "after kill (fault 7): no acknowledgement"
 
 
 def test_a_ledger_that_is_given_up_does_not_have_to_recover() -> None:
@@ -103,7 +103,7 @@ def test_no_acknowledgement_at_all_is_no_recovery_either() -> None:
     story = Story(faults=(FaultWindow(7, "kill", 1 * MS, 2 * MS, 3 * MS),), load_end_ns=1 * SECOND)
     story.op("p", "send", sent("t/0", 0, intended_ns=0), start=0, lasts=9 * MS, outcome="fail")
 
-    assert [found["op"] for found in story.only("slow-recovery")] == [0]
+    assert [finding["op"] for finding in story.only("slow-recovery")] == [0]
 
 
 def test_recovery_counts_from_when_a_send_was_due() -> None:
@@ -122,14 +122,14 @@ def test_recovery_within_the_bound() -> None:
 def test_latency_outlier_under_a_fault() -> None:
     story = load(300, 1, 400, faults=(FaultWindow(3, "pause", 1999 * MS, 2 * SECOND, 2030 * MS),))
 
-    (found,) = story.only("latency-outlier")
-    assert (found["op"], found["detail"]) == (202, "under pause (fault 3)")
+    (finding,) = story.only("latency-outlier")
+    assert (finding["op"], finding["detail"]) == (202, "under pause (fault 3)")
 
 
 def test_latency_outlier_without_a_fault() -> None:
-    (found,) = load(300).only("latency-outlier")
+    (finding,) = load(300).only("latency-outlier")
 
-    assert (found["op"], found["detail"]) == (200, "under no fault")
+    assert (finding["op"], finding["detail"]) == (200, "under no fault")
 
 
 def test_a_slow_send_that_is_no_outlier() -> None:

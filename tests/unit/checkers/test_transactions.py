@@ -67,8 +67,8 @@ def test_precommitted_read_by_another() -> None:
     reader = story.op("c", "poll", received("t/0", 1, 0))
     story.op("a", "end", txn=0)
 
-    (found,) = story.only("precommitted-read")
-    assert (found["value"], found["op"], found["other_op"]) == (1, 1, reader)
+    (finding,) = story.only("precommitted-read")
+    assert (finding["value"], finding["op"], finding["other_op"]) == (1, 1, reader)
 
 
 def test_precommitted_read_of_ones_own_write() -> None:
@@ -83,9 +83,9 @@ def test_torn_transaction_across_partitions() -> None:
     transaction(story, "a", sent("t/0", 1, 0), sent("t/1", 2, 0))
     story.op("auditor", "poll", received("t/0", 1, 0))
 
-    (found,) = story.only("torn-transaction")
-    assert (found["value"], found["other_value"], found["detail"]) == (2, 1, "committed")
-    assert (found["topic"], found["partition"], found["op"], found["other_op"]) == ("t", 1, 2, 1)
+    (finding,) = story.only("torn-transaction")
+    assert (finding["value"], finding["other_value"], finding["detail"]) == (2, 1, "committed")
+    assert (finding["topic"], finding["partition"], finding["op"], finding["other_op"]) == ("t", 1, 2, 1)
 
 
 def test_torn_transaction_though_nobody_knows_whether_it_committed() -> None:
@@ -111,8 +111,8 @@ def test_zombie_write() -> None:
     late = story.op("a#1", "send", sent("t/0", 1, 0))
     story.op("c", "poll", received("t/0", 1, 0))
 
-    (found,) = story.only("zombie-write")
-    assert (found["op"], found["other_op"], found["detail"]) == (late, fence, "sent after it was fenced")
+    (finding,) = story.only("zombie-write")
+    assert (finding["op"], finding["other_op"], finding["detail"]) == (late, fence, "sent after it was fenced")
 
 
 def test_zombie_write_of_a_transaction_that_ended_after_the_fence() -> None:

@@ -147,8 +147,8 @@ def test_pages_are_escaped() -> None:
 
     body = page[: page.rindex("<script>")]
     assert not [char for char in body if char in "\x1b\x07\u202e\u2067\x85"]
-    told = body[body.index("application/json") :]
-    assert json.loads(told[told.index("{") : told.index("</script>")])["description"] == lines(ODD)
+    text = body[body.index("application/json") :]
+    assert json.loads(text[text.index("{") : text.index("</script>")])["description"] == lines(ODD)
 
 
 @pytest.mark.parametrize("error", [BadInput(f"x {ODD}"), RuntimeError(f"x {ODD}"), click.UsageError(f"x {ODD}")])

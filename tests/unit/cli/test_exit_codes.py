@@ -133,8 +133,8 @@ def test_every_scenario_is_validated_before_the_first_one_starts(refused: Refuse
 def test_junit_needs_a_folder(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text("cluster: {system: kafka}\nworkload: {kind: log}")
 
-    told = refused("run", "good.yaml", "--junit", "gone/results.xml")
-    assert told == "error: --junit gone/results.xml: there is no such folder; choose another file\n"
+    output = refused("run", "good.yaml", "--junit", "gone/results.xml")
+    assert output == "error: --junit gone/results.xml: there is no such folder; choose another file\n"
 
 
 @pytest.mark.parametrize("verb", ["check", "replay"])
@@ -195,11 +195,11 @@ def test_ready_made_sweeps_are_listed_with_the_scenarios(chaoskit: Program) -> N
 
 
 def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
-    found = chaoskit("scenarios", "ACKS-one", "lost").stdout
+    output = chaoskit("scenarios", "ACKS-one", "lost").stdout
     nothing = chaoskit("scenarios", "acks-one", "nonsense")
 
-    assert "kafka/isolate-leader " in found
-    assert "rabbitmq/" not in found
+    assert "kafka/isolate-leader " in output
+    assert "rabbitmq/" not in output
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
     assert "nonsense; none has any" in chaoskit("scenarios", "nonsense").stderr
@@ -294,8 +294,8 @@ def test_a_dry_run_tells_what_it_would_download(
 
     assert (done.code, done.stderr) == (0, "")
     kafka = f"Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central"
-    told = f"would download: {kafka}; parts that need it were not checked"
-    assert told in done.stdout
+    line = f"would download: {kafka}; parts that need it were not checked"
+    assert line in done.stdout
     assert not list((tmp_path / "cache").glob("*/*.jar"))
 
 

@@ -63,7 +63,7 @@ def test_an_export_replaces_files_and_nothing_else(run: str, tmp_path: Path) -> 
     assert link.is_symlink()
     assert file.read_bytes() == streamed
     assert streamed.startswith(b"{:index 0,")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["fifo", "file", "link", "read"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "file", "link", "read"]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from chaoskit.search.shrink import Happened, Shrunk
 
 def test_what_is_printed_is_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = {"name": "x", "faults": [{"at": "3s", "inject": "kill", "on": "n1"}]}
-    found = Shrunk(scenario, [Happened({"inject": "kill", "hit": ["n1"]}, 3_000_000_000, 4_000_000_000)], 2, 3, 9)
-    monkeypatch.setattr(shrink, "shrink_run", lambda *_: found)
+    smallest = Shrunk(scenario, [Happened({"inject": "kill", "hit": ["n1"]}, 3_000_000_000, 4_000_000_000)], 2, 3, 9)
+    monkeypatch.setattr(shrink, "shrink_run", lambda *_: smallest)
     store.write_yaml(tmp_path / store.SCENARIO, {"name": "x"})
 
     result = CliRunner().invoke(shrink.command, [str(tmp_path), "--store", str(tmp_path)])

@@ -23,10 +23,10 @@ def test_the_docs_say_what_is_printed() -> None:
 
 
 def test_one_system_is_described_with_the_reasons_for_what_it_lacks() -> None:
-    told = " ".join(printed("bookkeeper").split())
+    text = " ".join(printed("bookkeeper").split())
 
     for words in ("ledger", "ensemble-bookie", "never: BookKeeper has ledgers, not topics", "decommission"):
-        assert words in told
+        assert words in text
 
 
 def test_a_cell_is_a_word_or_a_sentence() -> None:

@@ -33,5 +33,5 @@ def jar(path: Path, content: Mapping[str, bytes]) -> None:
     """Write a jar with these classes, by name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as written:
-        for name, each in content.items():
-            written.writestr(f"{name}.class", each)
+        for name, data in content.items():
+            written.writestr(f"{name}.class", data)

@@ -39,7 +39,7 @@ def test_heaps_of_pulsar() -> None:
     heap = PulsarOptions.model_validate({"heap": {"bookie": "3GiB"}}).heap
 
     assert heap.of("bookie", production=True) == 3 * GIB
-    assert [heap.of("broker", production=each) for each in (False, True)] == [384 * 2**20, 2 * GIB]
+    assert [heap.of("broker", production=production) for production in (False, True)] == [384 * 2**20, 2 * GIB]
     assert heap.of("zookeeper", production=True) == 128 * 2**20
 
 

@@ -11,11 +11,11 @@ from clusters.common.javaclass import classes, read
 
 
 def test_texts_fields_and_superclass_are_read() -> None:
-    found = read(class_file(strings=["log.dirs", "node.id"], fields=["maxSize"], statics=["LOG"]))
+    contents = read(class_file(strings=["log.dirs", "node.id"], fields=["maxSize"], statics=["LOG"]))
 
-    assert found.strings == {"log.dirs", "node.id"}
-    assert found.fields == {"maxSize"}
-    assert found.parent == "java/lang/Object"
+    assert contents.strings == {"log.dirs", "node.id"}
+    assert contents.fields == {"maxSize"}
+    assert contents.parent == "java/lang/Object"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 is a zip file", b"\xca\xfe"])

@@ -55,7 +55,7 @@ def release(tmp_path: Path) -> Path:
 
 
 def test_settings_of_brokers_and_topics(release: Path) -> None:
-    names = {group: set(each) for group, each in kafka.gather(release).items()}
+    names = {group: set(settings) for group, settings in kafka.gather(release).items()}
 
     assert {"flush.messages", "retention.ms", "min.insync.replicas", "segment.ms"} <= names[kafka.TOPIC]
     assert {"broker.rack", "node.id", "listeners", "log.flush.interval.messages"} <= names[kafka.BROKER]

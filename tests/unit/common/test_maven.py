@@ -49,7 +49,7 @@ def test_the_nearest_releases_that_are_here_are_named(version: str, near: str, c
 
 
 @pytest.mark.parametrize(
-    ("cause", "told"),
+    ("cause", "words"),
     [
         (
             f"Could not transfer artifact {ARTIFACT}:pom:9.9.9 from/to {CENTRAL}: Connection refused",
@@ -62,13 +62,13 @@ def test_the_nearest_releases_that_are_here_are_named(version: str, near: str, c
         ),
     ],
 )
-def test_a_repository_that_does_not_answer_says_nothing_about_the_release(cause: str, told: str) -> None:
+def test_a_repository_that_does_not_answer_says_nothing_about_the_release(cause: str, words: str) -> None:
     said = explain(KAFKA, f"{FAILED}{cause} -> [Help 1]")
 
     assert said.startswith(
         "Kafka 9.9.9 is not in the cache and cannot be downloaded: the Maven repository does not answer"
     )
-    assert told in said
+    assert words in said
     assert "there is no Kafka" not in said
 
 

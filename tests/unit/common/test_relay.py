@@ -43,8 +43,8 @@ class Jvm:
         self._out.close()
 
     def close(self) -> None:
-        for each in (self._in, self._out, self.ours.requests, self.ours.answers):
-            each.close()
+        for stream in (self._in, self._out, self.ours.requests, self.ours.answers):
+            stream.close()
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ Told = list[tuple[Any, ...]]
 
 
 @pytest.fixture
-def told() -> Told:
+def completions() -> Told:
     return []
 
 
 @pytest.fixture
-def producer(jvm: Jvm, told: Told) -> JavaProducer:
-    return JavaProducer(jvm.ours, {"RecordTooLargeException"}, lambda *row: told.append(row))
+def producer(jvm: Jvm, completions: Told) -> JavaProducer:
+    return JavaProducer(jvm.ours, {"RecordTooLargeException"}, lambda *row: completions.append(row))
 
 
 def test_a_send_is_passed_on_when_it_is_polled_and_its_topic_once(jvm: Jvm, producer: JavaProducer) -> None:
@@ -93,31 +93,31 @@ def test_a_send_is_passed_on_when_it_is_polled_and_its_topic_once(jvm: Jvm, prod
     ],
 )
 def test_a_completion_is_of_the_time_that_the_jvm_tells(
-    jvm: Jvm, producer: JavaProducer, told: Told, frame: bytes, completion: tuple[Any, ...]
+    jvm: Jvm, producer: JavaProducer, completions: Told, frame: bytes, completion: tuple[Any, ...]
 ) -> None:
     producer.send("log-0", 0, None, b"abc", 7)
     jvm.says(frame[:5])
     producer.poll(1)
-    assert told == [], "half a frame"
+    assert completions == [], "half a frame"
     jvm.says(frame[5:])
     producer.poll(1)
 
-    assert told == [(7, *completion, 123)]
+    assert completions == [(7, *completion, 123)]
     assert producer.pending() == 0
 
 
-def test_without_acknowledgements_there_are_no_positions(jvm: Jvm, told: Told) -> None:
-    producer = JavaProducer(jvm.ours, (), lambda *row: told.append(row), tells_positions=False)
+def test_without_acknowledgements_there_are_no_positions(jvm: Jvm, completions: Told) -> None:
+    producer = JavaProducer(jvm.ours, (), lambda *row: completions.append(row), tells_positions=False)
     producer.send("log-0", 0, None, b"abc", 7)
     jvm.says(_done(7, -1, 5))
     producer.poll(1)
 
-    assert told == [(7, OK, None, None, 5)]
+    assert completions == [(7, OK, None, None, 5)]
 
 
 @pytest.mark.parametrize("last", [JavaProducer.poll, JavaProducer.close])
 def test_what_a_jvm_that_ended_does_not_tell_stays_unknown(
-    jvm: Jvm, producer: JavaProducer, told: Told, last: Callable[[JavaProducer, float], None]
+    jvm: Jvm, producer: JavaProducer, completions: Told, last: Callable[[JavaProducer, float], None]
 ) -> None:
     producer.send("log-0", 0, None, b"abc", 7)
     producer.send("log-0", 0, None, b"abc", 8)
@@ -127,17 +127,19 @@ def test_what_a_jvm_that_ended_does_not_tell_stays_unknown(
     jvm.end()
     last(producer, 0.1)
 
-    assert told[0] == (7, OK, None, 1, 5)
-    assert told[1] == (8, INFO, "the JVM ended", None)
+    assert completions[0] == (7, OK, None, 1, 5)
+    assert completions[1] == (8, INFO, "the JVM ended", None)
     assert producer.pending() == 0
 
 
 @pytest.fixture
-def transactional(jvm: Jvm, told: Told) -> JavaTransactionalProducer:
-    return JavaTransactionalProducer(jvm.ours, (), lambda *row: told.append(row))
+def transactional(jvm: Jvm, completions: Told) -> JavaTransactionalProducer:
+    return JavaTransactionalProducer(jvm.ours, (), lambda *row: completions.append(row))
 
 
-def test_a_transaction_ends_as_the_jvm_says(jvm: Jvm, transactional: JavaTransactionalProducer, told: Told) -> None:
+def test_a_transaction_ends_as_the_jvm_says(
+    jvm: Jvm, transactional: JavaTransactionalProducer, completions: Told
+) -> None:
     jvm.says(_done(-2, -1, 5))
     assert transactional.register(1.0) is None
     transactional.begin()
@@ -145,22 +147,22 @@ def test_a_transaction_ends_as_the_jvm_says(jvm: Jvm, transactional: JavaTransac
     jvm.says(_done(-3, -1, 6, "refused TransactionAborted"))
     assert transactional.commit(5.0) == (FAIL, "TransactionAborted")
     assert jvm.heard() == struct.pack(">cq?cq?", b"e", -2, True, b"e", -3, True)
-    assert told == [], "the end of a transaction is no message"
+    assert completions == [], "the end of a transaction is no message"
 
 
 def test_an_end_that_is_told_too_late_is_not_that_of_the_next(
-    jvm: Jvm, transactional: JavaTransactionalProducer, told: Told
+    jvm: Jvm, transactional: JavaTransactionalProducer, completions: Told
 ) -> None:
     outcome, error = transactional.commit(0)
     jvm.says(_done(-2, -1, 5) + _done(7, 3, 6) + _done(-3, -1, 7, "CoordinatorNotFoundException"))
 
     assert (outcome, error) == (INFO, "the client did not end it in time")
     assert transactional.commit(5.0) == (INFO, "CoordinatorNotFoundException")
-    assert told == [(7, OK, None, 3, 6)]
+    assert completions == [(7, OK, None, 3, 6)]
 
 
-def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: Jvm, told: Told) -> None:
-    producer = KafkaTransactions(jvm.ours, (), lambda *row: told.append(row))
+def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: Jvm, completions: Told) -> None:
+    producer = KafkaTransactions(jvm.ours, (), lambda *row: completions.append(row))
     jvm.says(_done(-2, -1, 5, "TimeoutException"))
     assert producer.register(5.0) == "TimeoutException", "and may be asked again"
     jvm.says(_done(-3, -1, 6))
@@ -176,8 +178,8 @@ def test_kafkas_own_producer_registers_and_is_over_once_an_end_is_unknown(jvm: J
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_kafkas_own_producer_that_cannot_register_is_over(jvm: Jvm, told: Told, ended: bool) -> None:
-    producer = KafkaTransactions(jvm.ours, (), lambda *row: told.append(row))
+def test_kafkas_own_producer_that_cannot_register_is_over(jvm: Jvm, completions: Told, ended: bool) -> None:
+    producer = KafkaTransactions(jvm.ours, (), lambda *row: completions.append(row))
     jvm.says(_done(-2, -1, 5, "" if ended else "ProducerFencedException"))
     if ended:
         assert producer.register(5.0) is None
@@ -193,8 +195,8 @@ class Member:
         self.told: list[Any] = []
         self.consumer: Any = None
 
-    def assigned(self, *what: Any) -> None:
-        self.told.append(what)
+    def assigned(self, *call: Any) -> None:
+        self.told.append(call)
 
     def revoked(self) -> None:
         self.told.append(self.consumer.reached())

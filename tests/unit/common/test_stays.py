@@ -15,12 +15,12 @@ def test_subscriptions_begin_and_end_together() -> None:
     stays.begin(5, lambda _: ["peer"])
     stays.end()
 
-    told = stays.take()
+    observed = stays.take()
 
-    assert [(each.kind, each.topic) for each in told] == [
+    assert [(event.kind, event.topic) for event in observed] == [
         ("subscribed", "a"), ("subscribed", "b"), ("unsubscribed", "a"), ("unsubscribed", "b"),
     ]  # fmt: skip
-    assert [each.since_ns for each in told[:2]] == [5, 5]
+    assert [event.since_ns for event in observed[:2]] == [5, 5]
     assert stays.take() == []
 
 
@@ -36,6 +36,6 @@ def test_a_peer_that_is_back_ends_the_subscription_of_its_topic_and_begins_it_ag
 
     assert (parted.kind, parted.topic, parted.who) == ("parted", "a", "peer")
     assert parted.since_ns == parted.until_ns - 2 * SECOND
-    assert [(each.kind, each.topic) for each in (ended, begun)] == [("unsubscribed", "a"), ("subscribed", "a")]
+    assert [(event.kind, event.topic) for event in (ended, begun)] == [("unsubscribed", "a"), ("subscribed", "a")]
     assert ended.since_ns <= now_ns - 2 * SECOND
     assert begun.until_ns - begun.since_ns == round(QUIET_S * SECOND)

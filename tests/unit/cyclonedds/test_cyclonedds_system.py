@@ -42,11 +42,11 @@ def _content(cluster: dict[str, Any] | None = None, **workload: Any) -> dict[str
     }
 
 
-@pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 40])
-def test_a_sample_is_packed_as_the_library_packs_it(content: bytes) -> None:
-    assert CycloneMessage(content).serialize() == CycloneMessage.__idl__.serialize(CycloneMessage(list(content)))  # type: ignore[arg-type]
-    assert CycloneMessage.deserialize(CycloneMessage(content).serialize()) == CycloneMessage(content)
-    assert CycloneMessage.deserialize(CycloneMessage(content).serialize() + b"\0\0").payload == content, (
+@pytest.mark.parametrize("expected", [b"", b"a", bytes(range(256)) * 40])
+def test_a_sample_is_packed_as_the_library_packs_it(expected: bytes) -> None:
+    assert CycloneMessage(expected).serialize() == CycloneMessage.__idl__.serialize(CycloneMessage(list(expected)))  # type: ignore[arg-type]
+    assert CycloneMessage.deserialize(CycloneMessage(expected).serialize()) == CycloneMessage(expected)
+    assert CycloneMessage.deserialize(CycloneMessage(expected).serialize() + b"\0\0").payload == expected, (
         "samples are padded"
     )
 
@@ -60,15 +60,15 @@ def test_all_hosts_of_a_system_between_its_clients_are_theirs() -> None:
 
 
 def test_any_host_may_be_drawn_for_a_fault() -> None:
-    content = {**_content({"hosts": 3}), "faults": [{"at": "1s", "inject": "power-cut", "on": "all", "for": "1s"}]}
+    expected = {**_content({"hosts": 3}), "faults": [{"at": "1s", "inject": "power-cut", "on": "all", "for": "1s"}]}
 
-    (fault,) = read_plan(content, "small.yaml").faults
+    (fault,) = read_plan(expected, "small.yaml").faults
 
     assert fault.on == ("n1", "n2", "n3")
 
 
 @pytest.mark.parametrize(
-    ("workload", "told"),
+    ("workload", "agreed"),
     [
         ({"qos": "reliable"}, Promise("exactly-once", lasting=False)),
         ({}, Promise("exactly-once", lasting=False)),
@@ -88,10 +88,10 @@ def test_any_host_may_be_drawn_for_a_fault() -> None:
         ),
     ],
 )
-def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Promise) -> None:
+def test_the_lower_quality_of_service_holds(workload: dict[str, Any], agreed: Promise) -> None:
     declared = read_plan(_content(**workload), "small.yaml").declared
 
-    assert promise(10 * SECOND, declared.producer, declared.consumer) == told._replace(liveliness_ns=10 * SECOND)
+    assert promise(10 * SECOND, declared.producer, declared.consumer) == agreed._replace(liveliness_ns=10 * SECOND)
 
 
 SECOND_LEASE = {"liveliness_lease": "1s"}
@@ -99,7 +99,7 @@ HALF = {"deadline": "500ms"}
 
 
 @pytest.mark.parametrize(
-    ("workload", "told"),
+    ("workload", "counts"),
     [
         ({"producer": SECOND_LEASE}, (SECOND, 0, False)),
         ({"producer": {"liveliness_lease": "20s"}}, (10 * SECOND, 0, False)),
@@ -109,12 +109,12 @@ HALF = {"deadline": "500ms"}
         ({"producer": {"ownership": "exclusive"}, "consumer": {"ownership": "exclusive"}}, (10 * SECOND, 0, True)),
     ],
 )
-def test_what_readers_are_told_of_writers(workload: dict[str, Any], told: tuple[int, int, bool]) -> None:
+def test_what_readers_are_told_of_writers(workload: dict[str, Any], counts: tuple[int, int, bool]) -> None:
     declared = read_plan(_content(**workload), "small.yaml").declared
 
     promised = promise(10 * SECOND, declared.producer, declared.consumer)
 
-    assert (promised.liveliness_ns, promised.deadline_ns, promised.exclusive) == told
+    assert (promised.liveliness_ns, promised.deadline_ns, promised.exclusive) == counts
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ LAST = {"history": "keep-last", "depth": 10}
 def test_a_rule_applies_to_its_settings_and_faults_alone(
     rule: str, producer: dict[str, Any], consumer: dict[str, Any], effects: list[Effect], applies: bool
 ) -> None:
-    (found,) = (each for each in RULES if each.id == f"cyclonedds.{rule}")
+    (applied,) = (candidate for candidate in RULES if candidate.id == f"cyclonedds.{rule}")
     declared = Declared(CycloneOptions(), 2, 0, (), producer, consumer, load_ns=30 * SECOND)
 
-    assert bool(guaranteed.applies(found, declared, effects)) == applies
+    assert bool(guaranteed.applies(applied, declared, effects)) == applies
 
 
 def test_of_a_writer_or_reader_that_keeps_the_last_ones_newer_ones_replace_them() -> None:
-    (rule,) = (each for each in RULES if each.id == "cyclonedds.keep-last")
+    (rule,) = (rule for rule in RULES if rule.id == "cyclonedds.keep-last")
     for producer, consumer, most in ((LAST, {}, 10), ({}, LAST, 10), (LAST, {**LAST, "depth": 3}, 3)):
         (limit,) = rule.mechanisms(Declared(CycloneOptions(), 2, 0, (), producer, consumer))
         assert isinstance(limit, Limit)
@@ -226,11 +226,11 @@ def test_of_a_writer_or_reader_that_keeps_the_last_ones_newer_ones_replace_them(
     ("rate", "qos", "applies"), [(None, "best-effort", True), (None, "reliable", False), (900, "best-effort", False)]
 )
 def test_only_publishers_without_a_rate_outrun_a_reader(rate: int | None, qos: str, applies: bool) -> None:
-    (found,) = (each for each in RULES if each.id == "cyclonedds.best-effort")
+    (rule,) = (rule for rule in RULES if rule.id == "cyclonedds.best-effort")
     sides, traits = {"qos": qos}, (Paced(rate, 1, 100),)
     declared = Declared(CycloneOptions(), 2, 0, (), sides, sides, traits, 30 * SECOND)
 
-    assert bool(guaranteed.applies(found, declared, [])) == applies
+    assert bool(guaranteed.applies(rule, declared, [])) == applies
 
 
 def test_the_domain_tells_where_its_peers_are() -> None:
@@ -239,5 +239,5 @@ def test_the_domain_tells_where_its_peers_are() -> None:
 
     domain = CycloneSystem().deploy([Host()], CycloneOptions(domain=3, lease="2s"))  # type: ignore[list-item, arg-type]
 
-    told = {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND, "discovery": "multicast"}
-    assert domain.client_settings() == told
+    expected = {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND, "discovery": "multicast"}
+    assert domain.client_settings() == expected

@@ -31,13 +31,13 @@ def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declare
 
 def placed(*rows: tuple[float, int, str, str] | tuple[float, int, str, str, str]) -> Placements:
     """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`; and who was in sync, if not all were."""
-    found = [
+    placements = [
         {"at_ns": int(row[0] * SECOND), "topic": "log-0", "partition": row[1], "host": host, "role": role}
         for row in rows
         for role, hosts in (("leader", row[2]), ("replica", row[3]), ("in-sync", row[-1] if len(row) > 4 else row[3]))
         for host in hosts.split()
     ]
-    return Placements(pa.Table.from_pylist(found, PLACEMENTS))
+    return Placements(pa.Table.from_pylist(placements, PLACEMENTS))
 
 
 def moved(at_s: float, to: str = "n2") -> Placements:
@@ -67,8 +67,8 @@ def explained(
 
 
 def rules(rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, **more: Any) -> list[str | None]:
-    found: list[str | None] = explained(rows, effects, of, **more).findings["rule"].to_pylist()
-    return found
+    names: list[str | None] = explained(rows, effects, of, **more).findings["rule"].to_pylist()
+    return names
 
 
 ALL_OF_0 = effect("power-cut", "n1", "n2", "n3", start_s=20, healed_s=25)

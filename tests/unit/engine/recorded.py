@@ -42,7 +42,7 @@ def recorded(
     for process, client in enumerate(dict.fromkeys(client for client, *_ in received), start=1):
         with WalWriter(wal, client, process) as log:
             topic = log.name("t")
-            for _, value, at_ms in [each for each in received if each[0] == client]:
+            for _, value, at_ms in [receipt for receipt in received if receipt[0] == client]:
                 due, at = origin + sends[value][1] * MS, origin + at_ms * MS
                 poll = log.invoke(log.name("poll"), at)
                 if given.get("group"):

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.contract.guarantees.act import Act, Damage
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.judge.explaining.attribution import JUDGED, Attribution, Cause
 from chaoskit.judge.explaining.record import Record
@@ -24,12 +25,12 @@ ONE = declared({"acks": "1"})
 
 
 def test_a_loss_is_explained_by_the_power_cut_of_its_replicas() -> None:
-    found = explained([lost(19)], [ALL_OF_1, ALL_OF_0])
-    (row,) = found.findings.to_pylist()
+    explanation = explained([lost(19)], [ALL_OF_1, ALL_OF_0])
+    (row,) = explanation.findings.to_pylist()
 
-    assert found.findings.schema.equals(JUDGED)
+    assert explanation.findings.schema.equals(JUDGED)
     assert (row["rule"], row["fault"]) == ("kafka.os-flush", 1)
-    ((cause, count),) = found.causes["lost"]
+    ((cause, count),) = explanation.causes["lost"]
     assert cause is not None
     (fault,) = cause.story.faults
     assert (count, fault.kind, fault.targets) == (1, "power-cut", ("n1", "n2", "n3"))
@@ -66,10 +67,10 @@ def test_an_alibi_explains_nothing(row: Row, effects: list[Effect]) -> None:
 
 def test_several_faults_may_be_one_cause() -> None:
     cuts = [effect("power-cut", f"n{number}", start_s=19 + number, healed_s=25) for number in (1, 2, 3)]
-    found = explained([lost(19)], [effect("kill", "n2", start_s=20), *cuts])
+    explanation = explained([lost(19)], [effect("kill", "n2", start_s=20), *cuts])
 
-    assert found.findings["rule"].to_pylist() == ["kafka.os-flush"]
-    ((cause, _),) = found.causes["lost"]
+    assert explanation.findings["rule"].to_pylist() == ["kafka.os-flush"]
+    ((cause, _),) = explanation.causes["lost"]
     assert cause is not None
     assert sorted(fault.number for fault in cause.story.faults) == [1, 2, 3], "without the kill, which loses nothing"
 
@@ -77,8 +78,8 @@ def test_several_faults_may_be_one_cause() -> None:
 def test_of_two_cuts_the_first_one_after_the_acknowledgement_took_it() -> None:
     again = effect("power-cut", "n1", "n2", "n3", start_s=40, healed_s=45)
 
-    found = explained([lost(19), lost(30), lost(47)], [ALL_OF_0, again])
-    assert found.findings["fault"].to_pylist() == [0, 1, None]
+    explanation = explained([lost(19), lost(30), lost(47)], [ALL_OF_0, again])
+    assert explanation.findings["fault"].to_pylist() == [0, 1, None]
 
 
 def test_a_cut_takes_what_was_acknowledged_until_it_was_proved() -> None:
@@ -104,17 +105,17 @@ def test_a_host_that_was_in_sync_again_has_its_copy_again() -> None:
 
 
 def test_where_nobody_recorded_the_replicas_the_loss_is_a_doubt() -> None:
-    found = explained([lost(19)], [ALL_OF_0], placements=placed())
+    explanation = explained([lost(19)], [ALL_OF_0], placements=placed())
 
-    assert found.findings["rule"].to_pylist() == [None]
-    assert found.open["lost"] == (1, "the record does not show where the partition was stored")
+    assert explanation.findings["rule"].to_pylist() == [None]
+    assert explanation.open["lost"] == (1, "the record does not show where the partition was stored")
 
 
 def test_settings_alone_may_be_the_cause() -> None:
     reads = replace(declared(), consumer={"isolation.level": "read_uncommitted"})
-    found = explained([{**lost(5), "anomaly": "aborted-read"}], [], reads)
+    explanation = explained([{**lost(5), "anomaly": "aborted-read"}], [], reads)
 
-    ((cause, _),) = found.causes["aborted-read"]
+    ((cause, _),) = explanation.causes["aborted-read"]
     assert cause is not None
     assert (cause.rule.id, cause.story.faults) == ("kafka.read-uncommitted", ())
 
@@ -211,8 +212,8 @@ def test_a_jump_over_messages_has_the_cause_of_what_was_found_of_them() -> None:
 
 def test_a_known_issue_is_the_last_resort() -> None:
     """A rule that allows comes before a defect that only explains."""
-    found = system("pulsar", "system").guarantees
-    attribution = Attribution(found, anomalies(), Record(declared(), [], placed()))
+    guarantees = system("pulsar", "system").guarantees
+    attribution = Attribution(guarantees, anomalies(), Record(declared(), [], placed()))
     known = [bool(rule.known) for rule in attribution._rules("lost")]
 
     assert any(known)
@@ -220,15 +221,15 @@ def test_a_known_issue_is_the_last_resort() -> None:
 
 
 def test_a_measurement_needs_no_cause() -> None:
-    found = explained([{**lost(19), "anomaly": "unavailable"}], [ALL_OF_0])
+    explanation = explained([{**lost(19), "anomaly": "unavailable"}], [ALL_OF_0])
 
-    assert "unavailable" not in found.causes
-    assert found.findings["rule"].to_pylist() == [None]
+    assert "unavailable" not in explanation.causes
+    assert explanation.findings["rule"].to_pylist() == [None]
 
 
 def test_causes_are_counted() -> None:
-    found = explained([lost(19), lost(19.5), lost(200)], [ALL_OF_0]).causes["lost"]
-    counts: dict[str | None, int] = {cause.rule.id if isinstance(cause, Cause) else None: n for cause, n in found}
+    causes = explained([lost(19), lost(19.5), lost(200)], [ALL_OF_0]).causes["lost"]
+    counts: dict[str | None, int] = {cause.rule.id if isinstance(cause, Cause) else None: n for cause, n in causes}
 
     assert counts == {"kafka.os-flush": 2, None: 1}
 
@@ -250,8 +251,10 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], str, list[float], str]:
 
 
 def _harmed(faults: Sequence[Effect], leader: str, acked_s: float) -> bool:
-    """Whether something was done to what a leader had, after it had it."""
-    harming = [fault for fault in faults if fault.damage and leader in fault.targets]
+    """Whether something was done to what a leader had, after it had it; a restart drops what is behind a change."""
+    own = [fault for fault in faults if leader in fault.targets]
+    changed_ns = min((fault.done_ns or 0 for fault in own if fault.damage & Damage.CORRUPTS), default=FOREVER)
+    harming = [fault for fault in own if fault.damage or (fault.acts & Act.ENDS and fault.start_ns > changed_ns)]
     return any((fault.done_ns or 0) >= acked_s * SECOND for fault in harming)
 
 
@@ -261,9 +264,9 @@ def test_nothing_is_explained_of_a_leader_that_led_all_the_time_and_was_not_harm
     scene: tuple[list[Effect], str, list[float], str],
 ) -> None:
     faults, leader, losses, acks = scene
-    found = rules([lost(at) for at in losses], faults, declared({"acks": acks}), placements=placed((0, 0, leader, ALL)))
+    names = rules([lost(at) for at in losses], faults, declared({"acks": acks}), placements=placed((0, 0, leader, ALL)))
 
-    for at, rule in zip(losses, found, strict=True):
+    for at, rule in zip(losses, names, strict=True):
         assert rule is None or _harmed(faults, leader, at)
 
 
@@ -276,6 +279,6 @@ def test_an_idle_fault_changes_nothing(
     target = "consumer-7" if kind == "client-pause" else "n1"
     idle = effect(kind, target, start_s=start_s, healed_s=start_s + 5)
     of, where = declared({"acks": acks}), placed((0, 0, leader, ALL), (150, 0, "n2", ALL))
-    found = [lost(at) for at in losses]
+    rows = [lost(at) for at in losses]
 
-    assert rules(found, [*faults, idle], of, placements=where) == rules(found, faults, of, placements=where)
+    assert rules(rows, [*faults, idle], of, placements=where) == rules(rows, faults, of, placements=where)

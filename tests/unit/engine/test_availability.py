@@ -24,9 +24,9 @@ from chaoskit.model.outcome import FAIL, INFO, OK
     ],
 )
 def test_the_longest_wait_counts_while_sends_were_due(sends: list[Sent], longest_ms: int, tmp_path: Path) -> None:
-    told = figures_of(recorded(tmp_path, sends), load(100))["availability"]
+    availability = figures_of(recorded(tmp_path, sends), load(100))["availability"]
 
-    assert told["longest_unavailable_ms"] == longest_ms
+    assert availability["longest_unavailable_ms"] == longest_ms
 
 
 def test_a_ledger_that_is_given_up_is_not_waited_for_until_the_end(tmp_path: Path) -> None:
@@ -38,11 +38,11 @@ def test_a_ledger_that_is_given_up_is_not_waited_for_until_the_end(tmp_path: Pat
 def test_the_load_ends_when_it_was_due_and_not_with_the_last_send(tmp_path: Path) -> None:
     history = recorded(tmp_path, STALLED)
     by_last_send = figures_of(history, load(7_990))
-    told = figures_of(history, load(19_000, last_ms=7_990, every_ms=10))
+    figures = figures_of(history, load(19_000, last_ms=7_990, every_ms=10))
 
     assert by_last_send["availability"]["longest_unavailable_ms"] == pytest.approx(4_000, abs=20)
-    assert told["availability"]["longest_unavailable_ms"] == 15_000
-    assert told["rates"]["acks_per_s"] == pytest.approx(400 / 19, abs=0.1)
+    assert figures["availability"]["longest_unavailable_ms"] == 15_000
+    assert figures["rates"]["acks_per_s"] == pytest.approx(400 / 19, abs=0.1)
 
 
 def test_each_partition_has_its_own_wait_and_the_worst_comes_first(tmp_path: Path) -> None:
@@ -51,12 +51,14 @@ def test_each_partition_has_its_own_wait_and_the_worst_comes_first(tmp_path: Pat
     for partition, end_ms in ends.items():
         sends += [(partition, at, max(at + 1, end_ms), OK) for at in range(0, 20_000, 100)]
 
-    told = figures_of(recorded(tmp_path, sends), load(20_000), fault(10, 900, 1_000))
+    figures = figures_of(recorded(tmp_path, sends), load(20_000), fault(10, 900, 1_000))
 
-    availability = told["availability"]
+    availability = figures["availability"]
     assert availability["longest_unavailable_ms"] == 18_750  # not until any partition was served again, after 4 s
     assert availability["recovered_after_heal_ms"] == 17_750
-    assert [(each["partition"], each["longest_unavailable_ms"]) for each in availability["partitions"]] == [
+    assert [
+        (partition["partition"], partition["longest_unavailable_ms"]) for partition in availability["partitions"]
+    ] == [
         ("t/2", 18_750),
         ("t/0", 5_968),
         ("t/1", 4_000),
@@ -85,9 +87,9 @@ def test_each_fault_has_its_own_wait_and_recovery(
 ) -> None:
     start, healed = span
 
-    (told,) = figures_of(recorded(tmp_path, GAPS), load(100), fault(start, None, healed))["availability"]["by_fault"]
+    (outage,) = figures_of(recorded(tmp_path, GAPS), load(100), fault(start, None, healed))["availability"]["by_fault"]
 
-    assert (told["unavailable_ms"], told["recovered_after_heal_ms"]) == (unavailable_ms, recovered_ms)
+    assert (outage["unavailable_ms"], outage["recovered_after_heal_ms"]) == (unavailable_ms, recovered_ms)
 
 
 @pytest.mark.parametrize(
@@ -99,47 +101,47 @@ def test_recovery_is_the_longest_wait_from_a_healing_to_the_next_send(
 ) -> None:
     faults = [fault(0, None, at) for at in healed_ms]
 
-    told = figures_of(recorded(tmp_path, GAPS), load(100), *faults)["availability"]
+    availability = figures_of(recorded(tmp_path, GAPS), load(100), *faults)["availability"]
 
-    assert (told["recovered_after_heal_ms"], told["not_recovered"]) == (back_ms, 0)
+    assert (availability["recovered_after_heal_ms"], availability["not_recovered"]) == (back_ms, 0)
 
 
 def test_recovery_counts_from_the_undoing_of_a_fault_too(tmp_path: Path) -> None:
-    told = figures_of(recorded(tmp_path, GAPS), load(100), fault(21, 30, 58))["availability"]
+    availability = figures_of(recorded(tmp_path, GAPS), load(100), fault(21, 30, 58))["availability"]
 
-    assert (told["recovered_after_undoing_ms"], told["recovered_after_heal_ms"]) == (30, 2)
-    assert told["by_fault"][0]["recovered_after_undoing_ms"] == 30
+    assert (availability["recovered_after_undoing_ms"], availability["recovered_after_heal_ms"]) == (30, 2)
+    assert availability["by_fault"][0]["recovered_after_undoing_ms"] == 30
 
 
 def test_a_run_has_recovered_once_another_ledger_was_written(tmp_path: Path) -> None:
     given_up: list[Sent] = [(0, 0, 10, OK), (0, 20, 60, INFO)]
     outage = fault(15, 30, 40)
-    for name, further, told in (("next", [(1, 22, 70, OK)], (30, 0)), ("none", [(1, 50, 90, FAIL)], (60, 1))):
+    for name, further, expected in (("next", [(1, 22, 70, OK)], (30, 0)), ("none", [(1, 50, 90, FAIL)], (60, 1))):
         (tmp_path / name).mkdir()
         history = recorded(tmp_path / name, [*given_up, *further], model=LEDGER)
-        found = figures_of(history, load(100), outage)["availability"]
-        assert (found["recovered_after_heal_ms"], found["not_recovered"]) == told
+        availability = figures_of(history, load(100), outage)["availability"]
+        assert (availability["recovered_after_heal_ms"], availability["not_recovered"]) == expected
 
 
 def test_no_acknowledgement_after_a_healing_is_the_worst_recovery_and_not_none(tmp_path: Path) -> None:
     sends: list[Sent] = [(0, 0, 10, OK), (0, 20, None, INFO), (0, 70, None, INFO)]
 
-    told = figures_of(recorded(tmp_path, sends), load(100), fault(15, 30, 40))["availability"]
+    availability = figures_of(recorded(tmp_path, sends), load(100), fault(15, 30, 40))["availability"]
 
-    assert (told["recovered_after_heal_ms"], told["recovered_after_undoing_ms"]) == (60, 70)
-    assert told["not_recovered"] == 1
-    assert told["partitions"][0]["recovered"] is False
-    assert told["by_fault"][0]["not_recovered"] == 1
+    assert (availability["recovered_after_heal_ms"], availability["recovered_after_undoing_ms"]) == (60, 70)
+    assert availability["not_recovered"] == 1
+    assert availability["partitions"][0]["recovered"] is False
+    assert availability["by_fault"][0]["not_recovered"] == 1
 
 
 def test_ledgers_of_which_none_was_ever_acknowledged_did_not_recover(tmp_path: Path) -> None:
     sends: list[Sent] = [(at // 100, at, None, INFO) for at in range(0, 1_000, 10)]
     history = recorded(tmp_path, sends, model=LEDGER)
 
-    told = figures_of(history, load(1_000), fault(0, 300, 400))["availability"]
+    availability = figures_of(history, load(1_000), fault(0, 300, 400))["availability"]
 
-    assert (told["recovered_after_heal_ms"], told["recovered_after_undoing_ms"]) == (600, 700)
-    assert told["not_recovered"] == 1
+    assert (availability["recovered_after_heal_ms"], availability["recovered_after_undoing_ms"]) == (600, 700)
+    assert availability["not_recovered"] == 1
 
 
 @pytest.mark.parametrize(("last_ms", "every_ms"), [(19_800, 100), (19_900, 0), (14_000, 2_000)])
@@ -147,16 +149,16 @@ def test_a_few_sends_missing_at_the_end_are_no_failure_to_recover(last_ms: int, 
     sends: list[Sent] = [(number % 20, at, at + 5, OK) for number, at in enumerate(range(0, last_ms + 1, 100))]
 
     paced = load(20_000, last_ms=last_ms, every_ms=every_ms)
-    told = figures_of(recorded(tmp_path, sends), paced, fault(18_000, 18_500, last_ms))["availability"]
+    availability = figures_of(recorded(tmp_path, sends), paced, fault(18_000, 18_500, last_ms))["availability"]
 
-    assert told["not_recovered"] == 0
+    assert availability["not_recovered"] == 0
 
 
 def test_a_partition_that_gets_no_send_has_nothing_to_recover(tmp_path: Path) -> None:
     sends: list[Sent] = [(1, 0, 10, OK), *((0, at, at + 10, OK) for at in range(500, 1_000, 10))]
 
     paced = load(9_000, last_ms=990, every_ms=10, start_ms=400)
-    told = figures_of(recorded(tmp_path, sends), paced, fault(500, 600, 1_500))["availability"]
+    availability = figures_of(recorded(tmp_path, sends), paced, fault(500, 600, 1_500))["availability"]
 
-    assert told["not_recovered"] == 1
-    assert [each["partition"] for each in told["partitions"]] == ["t/0"]
+    assert availability["not_recovered"] == 1
+    assert [partition["partition"] for partition in availability["partitions"]] == ["t/0"]

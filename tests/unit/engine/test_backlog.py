@@ -61,13 +61,13 @@ def test_a_backlog_is_built_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load.backlog.told(100 * SECOND) == {**times, "messages": 100}
 
 
-@pytest.mark.parametrize(("waiting", "what"), [(50, "built"), (300, "read")])
-def test_a_backlog_that_takes_too_long_ends_the_load(monkeypatch: pytest.MonkeyPatch, waiting: int, what: str) -> None:
+@pytest.mark.parametrize(("waiting", "stage"), [(50, "built"), (300, "read")])
+def test_a_backlog_that_takes_too_long_ends_the_load(monkeypatch: pytest.MonkeyPatch, waiting: int, stage: str) -> None:
     load = Load(monkeypatch)
     load.look(105, 0, 0)
 
     assert load.look(165, waiting // 2, 0) is None
-    why = f"the backlog was not {what} within 1m: {waiting} messages are waiting"
+    why = f"the backlog was not {stage} within 1m: {waiting} messages are waiting"
     assert load.look(165.1, waiting // 2, 0) == why
 
 

@@ -43,26 +43,26 @@ def test_a_fault_under_which_everything_went_on_changed_nothing(tmp_path: Path) 
 def test_sends_are_slower_if_they_are_beyond_the_worst_time_outside_of_faults(
     took: dict[tuple[int, int], int], slower: dict[str, list[float]], tmp_path: Path
 ) -> None:
-    (told,) = _behaviour(tmp_path, _load(took))
+    (behaviour,) = _behaviour(tmp_path, _load(took))
 
-    assert told.get("send", {}) == {name: pytest.approx(pair, rel=0.02) for name, pair in slower.items()}
+    assert behaviour.get("send", {}) == {name: pytest.approx(pair, rel=0.02) for name, pair in slower.items()}
 
 
 def test_a_stall_is_told_with_its_length(tmp_path: Path) -> None:
-    sends = [each for each in _load({}) if not 8_500 <= each[1] < 9_900]
+    sends = [send for send in _load({}) if not 8_500 <= send[1] < 9_900]
     stalled: Sent = (0, 8_500, 9_900, OK)
 
-    (told,) = _behaviour(tmp_path, [*sends, stalled])
+    (behaviour,) = _behaviour(tmp_path, [*sends, stalled])
 
-    assert told["stalled_ms"] == pytest.approx(1_400, abs=25)
+    assert behaviour["stalled_ms"] == pytest.approx(1_400, abs=25)
 
 
 def test_a_stall_that_is_as_long_outside_of_faults_is_none(tmp_path: Path) -> None:
-    sends = [each for each in _load({}) if not (8_500 <= each[1] < 9_100 or 3_500 <= each[1] < 4_000)]
+    sends = [send for send in _load({}) if not (8_500 <= send[1] < 9_100 or 3_500 <= send[1] < 4_000)]
 
-    (told,) = _behaviour(tmp_path, [*sends, (0, 8_500, 9_100, OK), (0, 3_480, 4_000, OK)])
+    (behaviour,) = _behaviour(tmp_path, [*sends, (0, 8_500, 9_100, OK), (0, 3_480, 4_000, OK)])
 
-    assert "stalled_ms" not in told
+    assert "stalled_ms" not in behaviour
 
 
 def test_sends_that_were_not_acknowledged_are_counted(tmp_path: Path) -> None:
@@ -72,17 +72,17 @@ def test_sends_that_were_not_acknowledged_are_counted(tmp_path: Path) -> None:
 
 
 def test_sends_that_were_open_when_the_fault_began_are_no_measure_of_what_is_usual(tmp_path: Path) -> None:
-    sends = [(each[0], each[1], None, INFO) if each[1] >= 6_000 else each for each in _load({})]
+    sends = [(send[0], send[1], None, INFO) if send[1] >= 6_000 else send for send in _load({})]
 
     assert _behaviour(tmp_path, sends)[0]["not_acknowledged"] == 150
 
 
 def test_a_stall_that_began_under_a_fault_counts_beside_a_longer_one_from_before(tmp_path: Path) -> None:
-    sends = [each for each in _load({}) if not (6_900 <= each[1] < 8_100 or 9_000 <= each[1] < 13_800)]
+    sends = [send for send in _load({}) if not (6_900 <= send[1] < 8_100 or 9_000 <= send[1] < 13_800)]
 
-    (told,) = _behaviour(tmp_path, [*sends, (0, 6_900, 8_100, OK), (0, 9_000, 13_800, OK)])
+    (behaviour,) = _behaviour(tmp_path, [*sends, (0, 6_900, 8_100, OK), (0, 9_000, 13_800, OK)])
 
-    assert told["stalled_ms"] == pytest.approx(4_800, abs=25)
+    assert behaviour["stalled_ms"] == pytest.approx(4_800, abs=25)
 
 
 def test_sends_that_fail_as_often_without_a_fault_are_no_consequence(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_sends_that_fail_as_often_without_a_fault_are_no_consequence(tmp_path: P
 
 
 def test_fewer_acknowledgements_are_told_as_rates(tmp_path: Path) -> None:
-    sends = [each for each in _load({}) if not 8_000 <= each[1] < 11_000 or each[1] % 100 == 0]
+    sends = [send for send in _load({}) if not 8_000 <= send[1] < 11_000 or send[1] % 100 == 0]
 
     assert _behaviour(tmp_path, sends)[0]["acks_per_s"] == [50.0, 10.0]
 
@@ -105,11 +105,11 @@ def test_messages_that_reach_consumers_late_are_told(tmp_path: Path) -> None:
     ]
     history = recorded(tmp_path, sends, received)
 
-    (told,) = figures_of(history, load(END_MS), FAULT)["behaviour"]
+    (behaviour,) = figures_of(history, load(END_MS), FAULT)["behaviour"]
 
-    assert told.keys() == {"end_to_end", "unheard_ms"}
-    assert told["unheard_ms"] == 3_003  # until what was sent later arrived
-    assert told["end_to_end"]["p50_ms"] == pytest.approx([5, 2_500], rel=0.02)
+    assert behaviour.keys() == {"end_to_end", "unheard_ms"}
+    assert behaviour["unheard_ms"] == 3_003  # until what was sent later arrived
+    assert behaviour["end_to_end"]["p50_ms"] == pytest.approx([5, 2_500], rel=0.02)
 
 
 @pytest.mark.parametrize("span", [(30_000, 31_000), (20_000, 20_500)])
@@ -122,7 +122,7 @@ def test_without_a_time_outside_of_faults_nothing_is_compared(tmp_path: Path) ->
 
 
 def test_where_nothing_was_sent_nobody_can_tell_what_a_fault_changed(tmp_path: Path) -> None:
-    before = [each for each in _load({}) if each[1] < FAULT.start_ns // 1_000_000 - 1_000]
+    before = [send for send in _load({}) if send[1] < FAULT.start_ns // 1_000_000 - 1_000]
 
     assert _behaviour(tmp_path, before) == [None]
 
@@ -133,12 +133,12 @@ def test_a_load_that_nearly_stood_still_for_a_part_of_a_fault_was_degraded(
 ) -> None:
     """Two of 50 sends a second are acknowledged, for less than half of the fault: its median tells nothing."""
     slow = range(5_000, 5_000 + slow_for_ms)
-    sends = [each for each in _load({}) if each[1] not in slow or each[1] % 500 == 0]
+    sends = [send for send in _load({}) if send[1] not in slow or send[1] % 500 == 0]
 
-    (told,) = _behaviour(tmp_path, sends, fault(5_000, 15_000, 15_000))
+    (behaviour,) = _behaviour(tmp_path, sends, fault(5_000, 15_000, 15_000))
 
-    assert told.get("degraded_ms") == degraded_ms
-    assert "acks_per_s" not in told
+    assert behaviour.get("degraded_ms") == degraded_ms
+    assert "acks_per_s" not in behaviour
 
 
 @pytest.mark.parametrize(("arrive", "rates"), [(1, None), (4, [50.0, 12.5])])
@@ -152,6 +152,6 @@ def test_messages_that_were_acknowledged_and_reached_nobody_are_told(
         if not 8_000 <= sent[1] < 11_000 or number % arrive == 0
     ]
 
-    (told,) = figures_of(recorded(tmp_path, sends, received), load(END_MS), FAULT)["behaviour"]
+    (behaviour,) = figures_of(recorded(tmp_path, sends, received), load(END_MS), FAULT)["behaviour"]
 
-    assert told == ({} if rates is None else {"arrived_per_s": pytest.approx(rates, rel=0.05)})
+    assert behaviour == ({} if rates is None else {"arrived_per_s": pytest.approx(rates, rel=0.05)})

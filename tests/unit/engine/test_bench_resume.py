@@ -28,11 +28,11 @@ def _bench(folder: Path, **workload: Any) -> Bench:
     return read_benches([work, driver], _LAB)[0]
 
 
-def _keep(folder: Path, bench: Bench, **told: Any) -> Path:
+def _keep(folder: Path, bench: Bench, **fields: Any) -> Path:
     """Put a run of the bench into the store."""
     run = store.new_run_folder(folder, bench.plan.scenario.name)
     store.write_yaml(run / store.SCENARIO, bench.plan.resolved())
-    store.write_json(run / store.VERDICT, samples.verdict(seed=bench.plan.seed, **told).as_json())
+    store.write_json(run / store.VERDICT, samples.verdict(seed=bench.plan.seed, **fields).as_json())
     return run
 
 
@@ -60,7 +60,7 @@ def test_what_is_in_the_store_is_not_planned_again(tmp_path: Path) -> None:
         for options in ([], ["--resume"])
     ]
 
-    assert ["load: log" in each for each in said] == [True, False]
+    assert ["load: log" in line for line in said] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ GAPS = {
 
 
 def _compared(name: str, bound: str, **gaps: Any) -> tuple[float | None, bool]:
-    found = compare({name: parse_bound(bound)}, {**GAPS, **gaps}, SAMPLE.latency)[name]
-    return found.measured_ms, found.met
+    bounded = compare({name: parse_bound(bound)}, {**GAPS, **gaps}, SAMPLE.latency)[name]
+    return bounded.measured_ms, bounded.met
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_what_is_no_bound_is_refused(expect: dict[str, Any], refusal: str) -> No
 
 def test_a_resolved_scenario_has_its_bounds() -> None:
     given = {"lost": "none", "unavailable": "< 5s", "end_to_end.max": "> 2s (after faults)"}
-    found = plan(expect=given)
+    planned = plan(expect=given)
 
-    assert found.resolved()["expect"] == given
-    assert (set(numbers(found.scenario.expect)), len(bounds(found.scenario.expect))) == ({"lost"}, 2)
+    assert planned.resolved()["expect"] == given
+    assert (set(numbers(planned.scenario.expect)), len(bounds(planned.scenario.expect))) == ({"lost"}, 2)
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_is_found(name: str) -> None:
     latency = {**SAMPLE.latency, "end_to_end": SLOW}
-    found = compare({name: parse_bound("< 1h")}, GAPS, latency)[name]
+    bounded = compare({name: parse_bound("< 1h")}, GAPS, latency)[name]
 
-    assert (found.met, found.note) == (True, "")
+    assert (bounded.met, bounded.note) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_time_that_there_is_none_of_keeps_no_bound() -> None:
 
 def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
     nothing = {"recovered_after_heal_ms": None, "heard_after_heal_ms": None}
-    found = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency)
-    decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=found)
-    told = "recovered is none (no fault was healed while sends were due), unknown, expected: < 10s"
+    bounded = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency)
+    decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=bounded)
+    words = "recovered is none (no fault was healed while sends were due), unknown, expected: < 10s"
 
-    assert (decided, reasons) == (UNKNOWN, (told,))
-    assert verdict(bounds=found, verdict=decided, reasons=reasons).headline == (
-        f"UNKNOWN: {told}; none of 1,100 acknowledged messages was found lost"
+    assert (decided, reasons) == (UNKNOWN, (words,))
+    assert verdict(bounds=bounded, verdict=decided, reasons=reasons).headline == (
+        f"UNKNOWN: {words}; none of 1,100 acknowledged messages was found lost"
     )
 
 
@@ -138,30 +138,30 @@ def test_what_readers_do_not_receive_again_has_not_recovered() -> None:
 
 def test_a_silence_that_nobody_recorded_is_a_doubt() -> None:
     without = {name: time_ms for name, time_ms in GAPS.items() if name != "unheard_ms"}
-    (found,) = compare({"unheard": parse_bound("< 10s")}, without, SAMPLE.latency).values()
+    (bounded,) = compare({"unheard": parse_bound("< 10s")}, without, SAMPLE.latency).values()
 
-    assert (found.met, found.unknown) == (False, True)
+    assert (bounded.met, bounded.unknown) == (False, True)
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [("< 5s", VALID), ("< 3s", INVALID)])
 def test_a_run_that_misses_a_bound_is_invalid(bound: str, outcome: str) -> None:
-    found = compare({"unavailable": parse_bound(bound)}, GAPS, SAMPLE.latency)
-    decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=found)
+    bounded = compare({"unavailable": parse_bound(bound)}, GAPS, SAMPLE.latency)
+    decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=bounded)
 
     assert decided == outcome
     assert reasons == (() if outcome == VALID else ("unavailable is 4,000.0 ms, NOT as expected: < 3s",))
 
 
 def test_bounds_are_told() -> None:
-    found = compare({"unavailable": parse_bound("< 3s"), "recovered": parse_bound("< 1s")}, GAPS, SAMPLE.latency)
-    told = verdict(bounds=found)
-    (row,) = comparison_rows([{"name": "a", "cluster": {}, "workload": {}, "expect": {"recovered": "< 1s"}}], [told])
+    bounded = compare({"unavailable": parse_bound("< 3s"), "recovered": parse_bound("< 1s")}, GAPS, SAMPLE.latency)
+    judged = verdict(bounds=bounded)
+    (row,) = comparison_rows([{"name": "a", "cluster": {}, "workload": {}, "expect": {"recovered": "< 1s"}}], [judged])
 
-    assert told.headline == "KEPT all 1,100 acknowledged messages; not as expected: unavailable"
-    assert "  unavailable: 4,000.0 ms, NOT as expected: < 3s\n" in summary(told, Path("/store"))
-    assert "  recovered: 120.0 ms, as expected: < 1s\n" in summary(told, Path("/store"))
+    assert judged.headline == "KEPT all 1,100 acknowledged messages; not as expected: unavailable"
+    assert "  unavailable: 4,000.0 ms, NOT as expected: < 3s\n" in summary(judged, Path("/store"))
+    assert "  recovered: 120.0 ms, as expected: < 1s\n" in summary(judged, Path("/store"))
     assert row[-1] == "valid: NOT as expected"
-    assert properties(told, Path("/store"))["chaoskit_bound_unavailable"] == "4,000.0 ms, NOT as expected: < 3s"
+    assert properties(judged, Path("/store"))["chaoskit_bound_unavailable"] == "4,000.0 ms, NOT as expected: < 3s"
 
 
 @pytest.fixture
@@ -176,8 +176,8 @@ def test_an_imported_history_is_held_to_its_bounds(imported: Path, bound: str, o
     declared.write_text(declared.read_text() + f'expect: {{unavailable: "{bound}"}}\n')
     (imported / "manifest.json").unlink(missing_ok=True)  # the file was changed on purpose
 
-    found = check_run(imported)
+    judged = check_run(imported)
 
-    assert (found.verdict, found.bounds["unavailable"].met) == (outcome, outcome == "valid")
-    told: BoundTold = read_verdict(imported)["bounds"]["unavailable"]
-    assert told["expected"] == str(parse_bound(bound))
+    assert (judged.verdict, judged.bounds["unavailable"].met) == (outcome, outcome == "valid")
+    bounded: BoundTold = read_verdict(imported)["bounds"]["unavailable"]
+    assert bounded["expected"] == str(parse_bound(bound))

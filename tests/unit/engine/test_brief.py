@@ -83,13 +83,13 @@ def test_what_is_not_allowed_comes_first_and_measurements_are_left_out() -> None
 def test_it_is_one_screen(count: int) -> None:
     long = "because of this and of that, which was so, and so, and not otherwise, as far as anybody knows; " * 5
     many = dict.fromkeys(["lost", "duplicate", "redelivered", "stuck", "corrupt", "phantom"], replace(LOST, why=long))
-    told = verdict(
+    judged = verdict(
         verdict="invalid",
         reasons=tuple(f"{number}: {long}" for number in range(count)),
         anomalies=many,
         faults=(FAULT,) * count,
     )
-    lines = brief(told, FOLDER).splitlines()
+    lines = brief(judged, FOLDER).splitlines()
 
     assert len(lines) <= LINES
     assert all(len(line) <= 100 for line in lines[:-3])

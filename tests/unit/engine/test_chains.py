@@ -13,7 +13,7 @@ SLOW, CUT = _fault(5, 20, 0, "n2"), Fault(1, "power-cut", 12 * SECOND, targets=(
 
 
 @pytest.mark.parametrize(
-    ("standings", "told"),
+    ("standings", "words"),
     [
         (
             [WHOLE, _stood(8, "n1", "n1 n3"), _stood(10, "n1", "n1"), _stood(13, "n3", "n3")],
@@ -31,8 +31,8 @@ SLOW, CUT = _fault(5, 20, 0, "n2"), Fault(1, "power-cut", 12 * SECOND, targets=(
         ([], ""),
     ],
 )
-def test_who_was_out_of_sync_is_told_with_the_fault_that_held(standings: list[Standing], told: str) -> None:
-    assert chain([1], [SLOW, CUT], _placements(*standings), PLACE) == told
+def test_who_was_out_of_sync_is_told_with_the_fault_that_held(standings: list[Standing], words: str) -> None:
+    assert chain([1], [SLOW, CUT], _placements(*standings), PLACE) == words
 
 
 def test_who_was_out_before_any_fault_is_told_without_one() -> None:
@@ -42,7 +42,7 @@ def test_who_was_out_before_any_fault_is_told_without_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("remedy", "chains", "told"),
+    ("remedy", "chains", "words"),
     [
         ("set a=1", ["", ""], "set a=1"),
         ("set a=1", ["", "n2 had been"], "set a=1; or take no replica away while another one is out of sync"),
@@ -55,8 +55,8 @@ def test_who_was_out_before_any_fault_is_told_without_one() -> None:
         ),
     ],
 )
-def test_operators_are_told_to_wait_if_somebody_was_out_of_sync(remedy: str, chains: list[str], told: str) -> None:
-    assert with_procedure(remedy, [{"chain": each} for each in chains]) == told
+def test_operators_are_told_to_wait_if_somebody_was_out_of_sync(remedy: str, chains: list[str], words: str) -> None:
+    assert with_procedure(remedy, [{"chain": words_of} for words_of in chains]) == words
 
 
 def test_of_a_setting_alone_nothing_is_told() -> None:

@@ -49,9 +49,9 @@ def test_the_targets_are_the_hosts_that_were_hit(tmp_path: Path, monkeypatch: py
     (fault,) = stage.perform()
 
     assert fault["targets"] == ["n2", "n3"]
-    told = [event for event in stage.events if isinstance(event, FaultProved | FaultHealed)]
-    assert told == stage.events
-    assert [event.targets for event in told] == [("n2", "n3")] * 2
+    events = [event for event in stage.events if isinstance(event, FaultProved | FaultHealed)]
+    assert events == stage.events
+    assert [event.targets for event in events] == [("n2", "n3")] * 2
 
 
 def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_path: Path) -> None:

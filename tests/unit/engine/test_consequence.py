@@ -28,9 +28,13 @@ def _stood(at_s: float, leader: str, in_sync: str | None, epoch: int | None = 1,
 
 def _placements(*standings: Standing) -> Placements:
     rows = [
-        {"at_ns": each.at_ns, "topic": "log-0", "partition": 0, "host": host, "role": role, "epoch": each.epoch}
-        for each in standings
-        for role, hosts in (("leader", [each.leader]), ("replica", each.holders), ("in-sync", each.in_sync or ()))
+        {"at_ns": standing.at_ns, "topic": "log-0", "partition": 0, "host": host, "role": role, "epoch": standing.epoch}
+        for standing in standings
+        for role, hosts in (
+            ("leader", [standing.leader]),
+            ("replica", standing.holders),
+            ("in-sync", standing.in_sync or ()),
+        )
         for host in hosts
         if host
     ]
@@ -60,9 +64,9 @@ def _told(
     faults = faults or [_fault()]
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
     late_ms = [*late_ms, *[None] * (len(faults) - len(late_ms))]
-    told = consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
-    assert all(bool(doubts) == (changed is None) for changed, doubts in told)
-    return [changed for changed, _ in told]
+    results = consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
+    assert all(bool(doubts) == (changed is None) for changed, doubts in results)
+    return [changed for changed, _ in results]
 
 
 WHOLE = _stood(0, "n1", "n1 n2 n3")
@@ -83,9 +87,9 @@ def test_a_host_that_fell_out_under_a_fault_of_its_own_is_no_consequence_of_anot
 def test_a_host_that_no_fault_targeted_is_told_of_all_that_held() -> None:
     slow, cut = _fault(5, 30, 0, "n2"), _fault(10, 20, 1, "n1")
 
-    told = _told(WHOLE, _stood(12, "n1", "n1 n2"), faults=[slow, cut])
+    rows = _told(WHOLE, _stood(12, "n1", "n1 n2"), faults=[slow, cut])
 
-    assert [each and each["out_of_sync"] for each in told] == [["n3"], ["n3"]]
+    assert [row and row["out_of_sync"] for row in rows] == [["n3"], ["n3"]]
 
 
 def _findings(name: str, *at_s: float, causes: Any = None) -> Explained:
@@ -94,7 +98,7 @@ def _findings(name: str, *at_s: float, causes: Any = None) -> Explained:
 
 
 @pytest.mark.parametrize(
-    ("name", "at_s", "told"),
+    ("name", "at_s", "consequence"),
     [
         ("zombie-write", (6, 7), {"found_only": {"zombie-write": 2}}),
         ("reprocessed", (19.9,), {"found_only": {"reprocessed": 1}}),
@@ -104,22 +108,22 @@ def _findings(name: str, *at_s: float, causes: Any = None) -> Explained:
     ],
 )
 def test_what_only_settings_allow_and_was_found_only_under_a_fault_is_its_consequence(
-    name: str, at_s: tuple[float, ...], told: dict[str, Any]
+    name: str, at_s: tuple[float, ...], consequence: dict[str, Any]
 ) -> None:
-    assert _told(WHOLE, explained=_findings(name, *at_s)) == [told]
+    assert _told(WHOLE, explained=_findings(name, *at_s)) == [consequence]
 
 
 def test_what_another_fault_explains_is_told_of_that_one_alone() -> None:
     faults = [_fault(5, 10, 0), _fault(12, 14, 1)]
     cause = SimpleNamespace(story=SimpleNamespace(faults=[SimpleNamespace(number=1)]))
 
-    told = _told(WHOLE, faults=faults, explained=_findings("lost", 6, 7, causes=[(cause, 2)]))
+    rows = _told(WHOLE, faults=faults, explained=_findings("lost", 6, 7, causes=[(cause, 2)]))
 
-    assert told == [{}, {"found": {"lost": 2}}]
+    assert rows == [{}, {"found": {"lost": 2}}]
 
 
 @pytest.mark.parametrize(
-    ("late_ms", "told"),
+    ("late_ms", "consequence"),
     [
         (None, {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}),
         (59.0, {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}),
@@ -129,18 +133,18 @@ def test_what_another_fault_explains_is_told_of_that_one_alone() -> None:
     ],
 )
 def test_what_the_machine_alone_may_have_made_is_no_consequence_of_a_fault(
-    late_ms: float | None, told: dict[str, Any] | None
+    late_ms: float | None, consequence: dict[str, Any] | None
 ) -> None:
     behaviour = {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}
 
-    assert _told(WHOLE, behaviour=[behaviour], late_ms=[late_ms]) == [told]
+    assert _told(WHOLE, behaviour=[behaviour], late_ms=[late_ms]) == [consequence]
 
 
 def test_what_the_system_tells_is_a_consequence_on_a_busy_machine_too() -> None:
-    (told,) = _told(WHOLE, _stood(7, "n1", "n1 n3"), behaviour=[{"stalled_ms": 900.0}], late_ms=[500.0])
+    (consequence,) = _told(WHOLE, _stood(7, "n1", "n1 n3"), behaviour=[{"stalled_ms": 900.0}], late_ms=[500.0])
 
-    assert told is not None
-    assert told.keys() == {"out_of_sync", "membership"}
+    assert consequence is not None
+    assert consequence.keys() == {"out_of_sync", "membership"}
 
 
 def test_who_reads_changes_under_a_fault_as_leaders_do() -> None:
@@ -150,11 +154,11 @@ def test_who_reads_changes_under_a_fault_as_leaders_do() -> None:
     ]
     away = Changed(Change.UNSUBSCRIBED, PLACE, 6 * SECOND, "consumer-0", until_ns=9 * SECOND)
 
-    (told,) = _told(WHOLE, of_readers=[*taken, away])
+    (consequence,) = _told(WHOLE, of_readers=[*taken, away])
 
-    assert told is not None
-    assert (told["new_owner"], told["unsubscribed"]) == (["log-0/0", "log-0/1"], ["consumer-0"])
-    assert told["membership"][1] == {
+    assert consequence is not None
+    assert (consequence["new_owner"], consequence["unsubscribed"]) == (["log-0/0", "log-0/1"], ["consumer-0"])
+    assert consequence["membership"][1] == {
         "what": "new-owner",
         "partition": "log-0/0",
         "host": "consumer-1",
@@ -162,7 +166,7 @@ def test_who_reads_changes_under_a_fault_as_leaders_do() -> None:
         "group": "g",
         "at_ms": 7000.0,
     }
-    assert in_words({"at_ms": 5000.0, "consequence": told}) == (
+    assert in_words({"at_ms": 5000.0, "consequence": consequence}) == (
         "consumer-0 was not subscribed to log-0/0 at 6.0 s (1.0 s after it began), until 9.0 s; "
         "consumer-1 took over 2 partitions from consumer-0 at 7.0 s (2.0 s after it began)"
     )
@@ -194,13 +198,13 @@ def test_a_fault_under_which_nothing_changed_has_no_consequence_however_busy_the
     ],
 )
 def test_a_change_is_told_in_words(standings: list[Standing], words: list[str]) -> None:
-    assert [seen(each) for each in changes(PLACE, standings)] == words
+    assert [seen(change) for change in changes(PLACE, standings)] == words
 
 
 def test_a_change_belongs_to_the_fault_that_held_when_it_was_seen() -> None:
-    told = _told(WHOLE, _stood(7, "n1", "n1 n3"), _stood(9, "n1", "n1 n2 n3"))
+    rows = _told(WHOLE, _stood(7, "n1", "n1 n3"), _stood(9, "n1", "n1 n2 n3"))
 
-    assert told == [
+    assert rows == [
         {
             "out_of_sync": ["n2"],
             "membership": [
@@ -217,18 +221,18 @@ def test_a_change_belongs_to_the_fault_that_held_when_it_was_seen() -> None:
 def test_what_changes_soon_after_a_healing_is_told_of_that_fault(at_s: float, whose: list[int]) -> None:
     faults = [_fault(), _fault(30, 31, 1)]
 
-    told = _told(WHOLE, _stood(at_s, "n2", "n1 n2 n3", 2), faults=faults)
+    rows = _told(WHOLE, _stood(at_s, "n2", "n1 n2 n3", 2), faults=faults)
 
-    assert [number for number, each in enumerate(told) if each] == whose
-    assert all(each is not None for each in told)
+    assert [number for number, row in enumerate(rows) if row] == whose
+    assert all(row is not None for row in rows)
 
 
 def test_once_the_next_fault_has_begun_a_change_is_not_told_of_one_that_was_healed() -> None:
-    told = _told(WHOLE, _stood(13, "n2", "n1 n2 n3", 2), faults=[_fault(), _fault(12, 14, 1)])
+    rows = _told(WHOLE, _stood(13, "n2", "n1 n2 n3", 2), faults=[_fault(), _fault(12, 14, 1)])
 
-    assert told[0] == {}
-    assert told[1] is not None
-    assert told[1]["new_leader"] == ["log-0/0"]
+    assert rows[0] == {}
+    assert rows[1] is not None
+    assert rows[1]["new_leader"] == ["log-0/0"]
 
 
 @pytest.mark.parametrize(
@@ -254,10 +258,10 @@ def test_a_fault_of_a_client_changes_no_leader() -> None:
     led = _stood(7, "n2", "n2 n3", 2)
     taken = Changed(Change.NEW_OWNER, PLACE, 7 * SECOND, "consumer-1", "consumer-0", group="g")
 
-    (told,) = _told(WHOLE, led, faults=paused, of_readers=[taken])
+    (consequence,) = _told(WHOLE, led, faults=paused, of_readers=[taken])
 
-    assert told is not None
-    assert told.keys() == {"new_owner", "membership"}
+    assert consequence is not None
+    assert consequence.keys() == {"new_owner", "membership"}
     assert _told(WHOLE, led, faults=paused) == [{}]
     assert _told(faults=paused, answered=[]) == [{}], "who leads says nothing of it, recorded or not"
 
@@ -278,7 +282,7 @@ def test_a_target_that_was_in_sync_all_the_time_is_named(standings: Any, targets
 
 
 @pytest.mark.parametrize(
-    ("answered", "told"),
+    ("answered", "consequence"),
     [
         ([[0, 60 * SECOND]], [{}]),
         ([[0, 6 * SECOND], [9 * SECOND, 60 * SECOND]], [None]),  # not in between
@@ -287,17 +291,17 @@ def test_a_target_that_was_in_sync_all_the_time_is_named(standings: Any, targets
         ([], [None]),  # a run of before that was recorded, or whose harness was killed
     ],
 )
-def test_a_system_that_did_not_answer_is_not_known_to_have_stayed_as_it_was(answered: Any, told: Any) -> None:
-    assert _told(WHOLE, answered=answered) == told
-    assert stayed(_fault(), _placements(WHOLE), answered) == (["n2"] if told == [{}] else [])
+def test_a_system_that_did_not_answer_is_not_known_to_have_stayed_as_it_was(answered: Any, consequence: Any) -> None:
+    assert _told(WHOLE, answered=answered) == consequence
+    assert stayed(_fault(), _placements(WHOLE), answered) == (["n2"] if consequence == [{}] else [])
     assert _told(answered=answered) == [None], "of a system that never tells, nobody looked"
 
 
-@pytest.mark.parametrize(("last_s", "told"), [(4.9, {}), (20, None)])
+@pytest.mark.parametrize(("last_s", "consequence"), [(4.9, {}), (20, None)])
 def test_a_fault_before_findings_that_nothing_explains_is_not_known_to_have_changed_nothing(
-    last_s: float, told: Any
+    last_s: float, consequence: Any
 ) -> None:
-    assert _told(WHOLE, explained=_findings("lost", 1, last_s, causes=[(None, 2)])) == [told]
+    assert _told(WHOLE, explained=_findings("lost", 1, last_s, causes=[(None, 2)])) == [consequence]
 
 
 @pytest.mark.parametrize(
@@ -343,17 +347,17 @@ def test_what_was_first_seen_when_the_system_answered_again_belongs_to_all_fault
     silent = [[0, 10 * SECOND], [20 * SECOND, 60 * SECOND]]
     late, soon = _stood(20, "n1", "n1 n2"), _stood(26, "n1", "n1")
 
-    told = _told(WHOLE, late, soon, faults=faults, answered=silent)
+    rows = _told(WHOLE, late, soon, faults=faults, answered=silent)
 
-    assert [each.get("out_of_sync") if each else each for each in told] == [["n3", "n2"], ["n3"], {}]
+    assert [row.get("out_of_sync") if row else row for row in rows] == [["n3", "n2"], ["n3"], {}]
 
 
 def test_who_leads_is_told_before_who_is_in_sync() -> None:
     fell = [Changed(Change.OUT_OF_SYNC, PLACE, 6 * SECOND, f"n{number}") for number in range(9)]
     led = Changed(Change.NEW_LEADER, PLACE, 7 * SECOND, "n3", "n1")
-    told = {"membership": [each.as_json() for each in [*fell, led]]}
+    consequence = {"membership": [change.as_json() for change in [*fell, led]]}
 
-    words = in_words({**_as_told(told, []), "at_ms": 5_000.0})
+    words = in_words({**_as_told(consequence, []), "at_ms": 5_000.0})
 
     assert "leader of log-0/0 from n1 to n3 at 7.0 s" in words
     assert words.endswith("and 6 more changes in verdict.json")
@@ -364,7 +368,7 @@ def test_equal_changes_of_several_partitions_are_one_and_many_are_counted() -> N
              changes(PLACE, [WHOLE, _stood(6, "n3", "n1 n2 n3", 2)])]  # fmt: skip
     joins = [Changed(moves[0].what, PLACE, 7 * SECOND, f"n{number}") for number in range(9)]
 
-    fault = {**_as_told({"membership": [each.as_json() for each in [*moves, *joins]]}, []), "at_ms": 5_000.0}
+    fault = {**_as_told({"membership": [move.as_json() for move in [*moves, *joins]]}, []), "at_ms": 5_000.0}
 
     assert in_words(fault).startswith(
         "leader of 3 partitions from n1 to n3 at 6.0 s (1.0 s after it began); leader of "

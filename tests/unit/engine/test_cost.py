@@ -52,7 +52,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_settings_are_rows_and_faults_are_columns(path: Path) -> None:
     sweep = load_sweep(path)
-    found = {
+    results = {
         "none/os": Results({1: _verdict(p99=4.0), 2: _verdict(p99=6.0)}),
         "kill/os": Results({1: _verdict(), 2: _verdict(audit={"complete": False})}),
         "power/os": Results({1: _verdict(7), 2: _verdict(8)}),
@@ -61,10 +61,10 @@ def test_settings_are_rows_and_faults_are_columns(path: Path) -> None:
         "power/each": Results({1: _verdict(3, verdict="invalid")}),
     }
 
-    assert cost.header(sweep, found) == [
+    assert cost.header(sweep, results) == [
         "flush", "acks/s", "p50 ms", "p99 ms", "p99.9 ms", "p99.99 ms", "lost: kill", "lost: power",
     ]  # fmt: skip
-    assert list(cost.rows(sweep, found)) == [
+    assert list(cost.rows(sweep, results)) == [
         ["os", "1,000", "1.0", "5.0", "9.0", "12.2", "0 of 200 ?", "15 of 200"],
         ["each", "-", "-", "-", "-", "-", "0 of 100 ?", "3 of 100 (not as expected)"],
     ]
@@ -78,14 +78,14 @@ def test_a_run_without_faults_whose_disks_were_recorded_tells_the_exposure(path:
     lag = {"p50": -1.5, "p99": 2.25, "max": 3.0, "never": 0}
     exposure = {"acked": 5, "lag_ms": {"2": lag}, "loss_window": {"all": {"median": 1200, "max": 3000}}, "doubts": []}
     never = {**exposure, "lag_ms": {"2": lag | {"p99": None}}}
-    found = {cell.name: Results() for cell in sweep.cells}
-    found["none/os"] = Results({1: _verdict()})
-    found["recorded/os"] = Results({1: _verdict(exposure=exposure), 2: _verdict(exposure=never)})
-    found["kill/each"] = Results({1: _verdict(exposure=exposure)})
-    found["recorded/each"] = Results({1: _verdict(exposure={"doubts": ["not recorded"]})})
+    results = {cell.name: Results() for cell in sweep.cells}
+    results["none/os"] = Results({1: _verdict()})
+    results["recorded/os"] = Results({1: _verdict(exposure=exposure), 2: _verdict(exposure=never)})
+    results["kill/each"] = Results({1: _verdict(exposure=exposure)})
+    results["recorded/each"] = Results({1: _verdict(exposure={"doubts": ["not recorded"]})})
 
-    titles = cost.header(sweep, found)
-    rows = list(cost.rows(sweep, found))
+    titles = cost.header(sweep, results)
+    rows = list(cost.rows(sweep, results))
 
     assert titles[6:] == ["2nd copy, p50 / p99 ms", "cut of all: median / most", "lost: kill", "lost: power"]
     assert [row[6:8] for row in rows] == [["-1.5 / never", "1,200 / 3,000"], ["-", "-"]]
@@ -102,8 +102,8 @@ def test_the_axis_must_be_there(path: Path) -> None:
 def test_ready_made_ones(system: str) -> None:
     sweep = load_sweep(find_sweep(f"sweeps/cost-{system}"))
 
-    found = {cell.name: Results() for cell in sweep.cells}
+    results = {cell.name: Results() for cell in sweep.cells}
     assert len(sweep.cells) == 30
-    assert len(cost.header(sweep, found)) == 2 + 5 + 3
-    rows = list(cost.rows(sweep, found))
+    assert len(cost.header(sweep, results)) == 2 + 5 + 3
+    rows = list(cost.rows(sweep, results))
     assert [row[0] for row in rows] == ["1", "1", "6", "6", "16", "16"]

@@ -36,8 +36,8 @@ def _explained(*effects: Effect, crash: dict[str, Any] = CRASH, policy: str | No
     record = Record(declared, effects, placements, hosts=["n1", "n2", "n3", "n4"])
     attribution = Attribution(system("pulsar", "system").guarantees, anomalies(), record)
     (row,) = attribution.explain(with_crashes(FINDINGS.empty_table(), [crash])).findings.to_pylist()
-    found: dict[str, Any] = row
-    return found
+    finding: dict[str, Any] = row
+    return finding
 
 
 def test_a_crash_names_service_host_time_and_the_end_of_its_log() -> None:

@@ -15,13 +15,13 @@ def test_a_dry_run_does_not_wait_for_another_process_that_downloads(tmp_path: Pa
     with (tmp_path / "kafka-4.1.1.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with (
-            told_only() as told,
+            told_only() as notices,
             pytest.raises(WouldDownload),
             one_at_a_time(tmp_path / "kafka-4.1.1", "Kafka 4.1.1"),
         ):
             pass
 
-    assert told == ["Kafka 4.1.1, which another process is making now"]
+    assert notices == ["Kafka 4.1.1, which another process is making now"]
 
 
 def test_one_process_at_a_time_makes_a_folder(tmp_path: Path) -> None:

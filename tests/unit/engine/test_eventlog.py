@@ -23,12 +23,12 @@ class Ear:
 def test_an_event_is_written_with_its_time_and_passed_on(tmp_path: Path) -> None:
     ear = Ear()
     log = EventLog(tmp_path, time.monotonic_ns(), ear)
-    told: list[Event] = [PhaseBegun("hosts"), Problem("a client died")]
-    for each in told:
-        log.on(each)
+    events: list[Event] = [PhaseBegun("hosts"), Problem("a client died")]
+    for event in events:
+        log.on(event)
 
     written = [json.loads(line) for line in (tmp_path / EVENTS).read_text().splitlines()]
-    assert ear.heard == told
+    assert ear.heard == events
     assert [(row["event"], row.get("name"), row.get("text")) for row in written] == [
         ("PhaseBegun", "hosts", None),
         ("Problem", None, "a client died"),

@@ -53,7 +53,9 @@ def _copies(acked_ms: Sequence[int], stable_ms: Sequence[Sequence[int]], written
     acked, stable = np.array(acked_ms) * MS, np.array(stable_ms).reshape(len(stable_ms), -1) * MS
     written = stable if written_ms is None else np.array(written_ms) * MS
     never = np.full(acked.size, NEVER)
-    return StableCopies([f"n{each}" for each in range(1, len(stable) + 1)], acked, never, stable, written, never * 0)
+    return StableCopies(
+        [f"n{number}" for number in range(1, len(stable) + 1)], acked, never, stable, written, never * 0
+    )
 
 
 def _with_four_acked(folder: Path, model: DataModel) -> Recorded:
@@ -167,20 +169,20 @@ def test_where_nothing_is_exposed_it_is_by_dice(tmp_path: Path) -> None:
 def test_states_that_are_equal_are_tried_once_and_the_search_ends(tmp_path: Path) -> None:
     run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
 
-    found = [cuts for _, cuts in points(run, CrashWishes(count=1000))]
+    choices = [cuts for _, cuts in points(run, CrashWishes(count=1000))]
 
-    assert len({cuts["n1"].operation // 10 for cuts in found}) == len(found)
-    assert 5 <= len(found) <= 11
+    assert len({cuts["n1"].operation // 10 for cuts in choices}) == len(choices)
+    assert 5 <= len(choices) <= 11
 
 
 def test_cuts_may_be_apart_and_may_spare_a_disk(tmp_path: Path) -> None:
     run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
 
-    found = [list(cuts.values()) for _, cuts in points(run, CrashWishes(count=10, apart_ns=30 * MS, whole=True))]
+    choices = [list(cuts.values()) for _, cuts in points(run, CrashWishes(count=10, apart_ns=30 * MS, whole=True))]
 
-    assert all(sorted(cut.on_cut for cut in each) == ["reorder", "whole"] for each in found)
-    assert any(abs(first.at_ns - second.at_ns) > 5 * MS for first, second in found)
-    assert all(abs(first.at_ns - second.at_ns) <= 30 * MS for first, second in found)
+    assert all(sorted(cut.on_cut for cut in choice) == ["reorder", "whole"] for choice in choices)
+    assert any(abs(first.at_ns - second.at_ns) > 5 * MS for first, second in choices)
+    assert all(abs(first.at_ns - second.at_ns) <= 30 * MS for first, second in choices)
 
 
 def test_what_is_missing_after_a_cut_is_predicted(tmp_path: Path) -> None:

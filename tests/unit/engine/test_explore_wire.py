@@ -77,23 +77,23 @@ class Runs:
             self.events.clear()
             counted = verdict(self.quiet, G0=3)
             return self.folder, SimpleNamespace(verdict=self.quiet, reasons=["it lost some"], as_json=lambda: counted)
-        told = next(self.verdicts)
-        if told is None:
+        fate = next(self.verdicts)
+        if fate is None:
             raise RunFailed("the disk\nis full")
-        return self.folder, SimpleNamespace(as_json=lambda: told)
+        return self.folder, SimpleNamespace(as_json=lambda: fate)
 
     def on(self, event: Event) -> None:
         self.events.append(event)
 
 
-def explored(folder: Path, patch: pytest.MonkeyPatch, wishes: Wishes, *told: Any) -> tuple[Runs, list[WirePoint]]:
-    runs = Runs(folder, list(told))
+def explored(folder: Path, patch: pytest.MonkeyPatch, wishes: Wishes, *verdicts: Any) -> tuple[Runs, list[WirePoint]]:
+    runs = Runs(folder, list(verdicts))
     patch.setattr(messages, "Site", runs)
     return runs, explore(planned(), folder, runs, wishes)
 
 
 def test_each_run_has_one_fault_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, found = explored(tmp_path, monkeypatch, Wishes(["Vo*"], ["drop"]), verdict(), verdict(duplicate=1))
+    runs, points = explored(tmp_path, monkeypatch, Wishes(["Vo*"], ["drop"]), verdict(), verdict(duplicate=1))
 
     quiet, *tries = (plan.resolved() for plan in runs.plans)
     assert (quiet["faults"][0]["message"], quiet["faults"][0]["on"]) == ("*", ["n1", "n2", "n3"])
@@ -106,16 +106,16 @@ def test_each_run_has_one_fault_and_nothing_else(tmp_path: Path, monkeypatch: py
         assert run["workload"]["duration"] == "8s"
         assert not run["expect"]
         assert run["name"] == "quiet-wire"
-    assert [point.counts for point in found] == [{}, {"duplicate": 1}]
+    assert [point.counts for point in points] == [{}, {"duplicate": 1}]
     assert json.loads((tmp_path / RESULT).read_text())[1]["counts"] == {"duplicate": 1}
     assert [type(event) for event in runs.events] == [WireCounted, WireTried, WireTried]
 
 
 def test_what_a_fault_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [verdict("invalid", lost=2, G0=4, torn=1), verdict("unknown", done=False), None]
-    _, found = explored(tmp_path, monkeypatch, Wishes(["Produce"], ["drop"]), *told, *[verdict()] * 3)
+    verdicts = [verdict("invalid", lost=2, G0=4, torn=1), verdict("unknown", done=False), None]
+    _, points = explored(tmp_path, monkeypatch, Wishes(["Produce"], ["drop"]), *verdicts, *[verdict()] * 3)
 
-    harmful, missed, failed = found[:3]
+    harmful, missed, failed = points[:3]
     assert (harmful.verdict, harmful.done, harmful.why) == ("invalid", True, "it is not allowed")
     assert harmful.counts == {"lost": 2, "torn": 1}, "the quiet run had G0 too"
     assert (harmful.open, harmful.unavailable_ms) == (4, 12.0)
@@ -125,10 +125,10 @@ def test_what_a_fault_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_what_cannot_be_done_with_a_message_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     then = ["error NOT_LEADER_OR_FOLLOWER"]
-    runs, found = explored(tmp_path, monkeypatch, Wishes(["Produce", "Vote"], then), *[verdict()] * 3)
+    runs, points = explored(tmp_path, monkeypatch, Wishes(["Produce", "Vote"], then), *[verdict()] * 3)
 
-    assert {(point.aim.message, point.aim.of) for point in found} == {("Produce", "response")}
-    assert len(runs.plans) == 1 + len(found)
+    assert {(point.aim.message, point.aim.of) for point in points} == {("Produce", "response")}
+    assert len(runs.plans) == 1 + len(points)
 
 
 def test_a_message_that_did_not_pass_is_told_with_those_that_did(
@@ -187,7 +187,7 @@ def test_what_a_point_says_of_the_system(verdict: str, done: bool, run: str, cou
 def test_a_deployment_with_taps_serves_runs_with_fewer_of_them(on: list[str] | None, served: bool) -> None:
     fault = {"at": "1s", "for": "2s", "inject": "wire", "message": "Produce", "then": "drop"}
     here = Requirements.of(planned(faults=[{**fault, "on": "all"}]))
-    there = Requirements.of(planned(faults=[{**fault, "on": on}] if on else []))
+    needed = Requirements.of(planned(faults=[{**fault, "on": on}] if on else []))
 
-    assert here.covers(there) == served
-    assert there.covers(here) == (on == ["n1", "n2", "n3"])
+    assert here.covers(needed) == served
+    assert needed.covers(here) == (on == ["n1", "n2", "n3"])

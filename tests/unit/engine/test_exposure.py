@@ -33,8 +33,8 @@ class Disks:
     def crash_image(self) -> None: ...
     def disk_with(self) -> None: ...
 
-    def __init__(self, folder: Path, disks: Mapping[str, Disk], **told: Any) -> None:
-        self._folder, self._disks, self._told = folder, disks, told
+    def __init__(self, folder: Path, disks: Mapping[str, Disk], **evidence: Any) -> None:
+        self._folder, self._disks, self._told = folder, disks, evidence
 
     def stored(self, recording: Path, run_id: int, size: int) -> Stored:
         assert (run_id, size) == (read_run_id(self._folder / "wal"), 100)
@@ -43,8 +43,8 @@ class Disks:
         written = np.array([origin_ns + disk[value][0] * MS for value in values.tolist()], np.int64)
         flushed = [disk[value][1] for value in values.tolist()]
         stable = np.array([NEVER if at is None else origin_ns + at * MS for at in flushed], np.int64)
-        told = {"ended_ns": origin_ns + 1000 * MS, "synced": True, "torn": False, **self._told}
-        return Stored(values, written, stable, **told)
+        evidence = {"ended_ns": origin_ns + 1000 * MS, "synced": True, "torn": False, **self._told}
+        return Stored(values, written, stable, **evidence)
 
 
 def subject_of(folder: Path, sends: Sequence[Any], disks: Mapping[str, Disk], **given: Any) -> Any:
@@ -71,74 +71,74 @@ SENDS = [(0, 0, 10, OK), (0, 10, 20, OK), (0, 20, 30, OK), (0, 30, 40, FAIL)]
 def test_copies_lag_and_loss_windows(tmp_path: Path) -> None:
     """The first message is on both disks in time, the second on one later, the third never."""
     disks: dict[str, Disk] = {"n1": {0: (5, 8), 1: (21, 25)}, "n2": {0: (6, 9), 1: (22, 29), 2: (25, None)}}
-    told = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, disks)).as_json()
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, disks)).as_json()
 
-    assert told["acked"] == 3
-    assert told["copies_at_ack"] == {"0": 2, "1": 0, "2": 1}
-    assert told["lag_ms"] == {
+    assert exposure["acked"] == 3
+    assert exposure["copies_at_ack"] == {"0": 2, "1": 0, "2": 1}
+    assert exposure["lag_ms"] == {
         "1": {"p50": 5.0, "p99": None, "max": 5.0, "never": 1},
         "2": {"p50": 9.0, "p99": None, "max": 9.0, "never": 1},
     }
-    assert told["loss_window"]["all"] == {"median": 0, "max": 1, "at_s": 0.02, "in_doubt": 0}
-    assert told["loss_window"]["n2"]["max"] == 1, "nobody else ever wrote the third"
-    assert told["loss_window"]["n1"] == {"median": 0, "max": 0, "at_s": 0.0, "in_doubt": 1}
-    assert len(told["doubts"]) == 1
-    assert told["doubts"][0].startswith("1 acknowledged messages are on fewer disks")
+    assert exposure["loss_window"]["all"] == {"median": 0, "max": 1, "at_s": 0.02, "in_doubt": 0}
+    assert exposure["loss_window"]["n2"]["max"] == 1, "nobody else ever wrote the third"
+    assert exposure["loss_window"]["n1"] == {"median": 0, "max": 0, "at_s": 0.0, "in_doubt": 1}
+    assert len(exposure["doubts"]) == 1
+    assert exposure["doubts"][0].startswith("1 acknowledged messages are on fewer disks")
 
 
 def test_a_send_that_was_never_answered_is_not_acknowledged(tmp_path: Path) -> None:
     disks: dict[str, Disk] = {"n1": {0: (5, 8), 4: (45, 48)}, "n2": {0: (6, 9), 4: (45, 48)}}
-    told = measure_exposure(tmp_path, subject_of(tmp_path, [*SENDS, (0, 40, None, OK)], disks)).as_json()
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, [*SENDS, (0, 40, None, OK)], disks)).as_json()
 
-    assert told["acked"] == 3
+    assert exposure["acked"] == 3
 
 
 def test_what_is_flushed_by_the_sync_after_the_run_was_not_stable_in_it(tmp_path: Path) -> None:
     disks: dict[str, Disk] = {"n1": {0: (5, 1001)}, "n2": {0: (5, None)}}
 
-    told = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:1], disks)).as_json()
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:1], disks)).as_json()
 
-    assert told["copies_at_ack"]["0"] == told["lag_ms"]["1"]["never"] == 1
+    assert exposure["copies_at_ack"]["0"] == exposure["lag_ms"]["1"]["never"] == 1
 
 
 def test_what_a_consumer_took_from_a_queue_is_no_longer_exposed(tmp_path: Path) -> None:
     disks: dict[str, Disk] = {"n1": {0: (900, None), 1: (900, None)}, "n2": {}}
     given: dict[str, Any] = {"model": QUEUE, "received": [("consumer-0", 0, 15)]}
 
-    told = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:2], disks, **given)).as_json()
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:2], disks, **given)).as_json()
 
-    assert told["loss_window"]["all"]["max"] == 1
+    assert exposure["loss_window"]["all"]["max"] == 1
 
 
 @pytest.mark.parametrize(
-    ("told", "doubt"),
+    ("evidence", "doubt"),
     [
         ({"torn": True}, "the recording of n1 is torn or too short"),
         ({"synced": False}, "n1 was not synced"),
         ({}, "3 acknowledged messages are nowhere on any disk: compressed"),
     ],
 )
-def test_what_cannot_be_seen_is_told_and_not_counted_as_safe(tmp_path: Path, told: Any, doubt: str) -> None:
-    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, {"n1": {}, "n2": {}}, **told))
+def test_what_cannot_be_seen_is_told_and_not_counted_as_safe(tmp_path: Path, evidence: Any, doubt: str) -> None:
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS, {"n1": {}, "n2": {}}, **evidence))
 
-    assert any(doubt in each for each in exposure.doubts)
+    assert any(doubt in line for line in exposure.doubts)
     assert exposure.as_json()["loss_window"]["all"]["max"] == 3
 
 
 @pytest.mark.parametrize(
-    ("told", "doubt"),
+    ("evidence", "doubt"),
     [
         ({"overwritten": 7}, "7 payloads on n1 were overwritten later"),
         ({"syncs_ns": (5, 6)}, "another process synced all file systems of this machine, 2 times"),
     ],
 )
-def test_what_may_have_looked_safer_than_it_was_is_told(tmp_path: Path, told: Any, doubt: str) -> None:
+def test_what_may_have_looked_safer_than_it_was_is_told(tmp_path: Path, evidence: Any, doubt: str) -> None:
     disks = {"n1": {0: (5, 8)}, "n2": {0: (5, 8)}}
 
-    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:1], disks, **told))
+    exposure = measure_exposure(tmp_path, subject_of(tmp_path, SENDS[:1], disks, **evidence))
 
-    assert [each for each in exposure.doubts if "n2" not in each] == [
-        each for each in exposure.doubts if each.startswith(doubt)
+    assert [sentence for sentence in exposure.doubts if "n2" not in sentence] == [
+        sentence for sentence in exposure.doubts if sentence.startswith(doubt)
     ]
     assert exposure.doubts
 
@@ -156,19 +156,19 @@ def test_a_message_that_lacks_on_one_disk_is_told(tmp_path: Path) -> None:
 def test_a_host_that_stores_no_messages_is_left_out(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, SENDS[:1], {"n1": {0: (5, 8)}, "n2": {}})
 
-    told = measure_exposure(tmp_path, subject).as_json()
+    exposure = measure_exposure(tmp_path, subject).as_json()
 
-    assert told["copies_at_ack"] == {"0": 0, "1": 1}
-    assert set(told["loss_window"]) == {"all", "n1"}
+    assert exposure["copies_at_ack"] == {"0": 0, "1": 1}
+    assert set(exposure["loss_window"]) == {"all", "n1"}
 
 
 def test_a_topic_that_keeps_nothing_is_left_out(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, SENDS, {"n1": {}, "n2": {}}, model=PUBSUB)
 
-    told = measure_exposure(tmp_path, subject).as_json()
+    exposure = measure_exposure(tmp_path, subject).as_json()
 
-    assert told["acked"] == told["loss_window"]["all"]["max"] == 0
-    assert told["doubts"] == ["topics that keep nothing are left out: they have nothing to lose from a disk"]
+    assert exposure["acked"] == exposure["loss_window"]["all"]["max"] == 0
+    assert exposure["doubts"] == ["topics that keep nothing are left out: they have nothing to lose from a disk"]
 
 
 def test_each_second_has_its_lag_and_its_largest_loss(tmp_path: Path) -> None:

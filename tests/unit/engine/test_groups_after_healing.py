@@ -43,24 +43,24 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_group_that_received_every_probe_is_served() -> None:
-    found = await_probes([Members(({PLACES[0]}, 5), ({PLACES[1]}, 5))], PLACES, 5, threading.Event())
+    probes = await_probes([Members(({PLACES[0]}, 5), ({PLACES[1]}, 5))], PLACES, 5, threading.Event())
 
-    assert found is not None
-    assert found["behind"] == []
+    assert probes is not None
+    assert probes["behind"] == []
 
 
 def test_a_partition_without_an_owner_is_behind() -> None:
-    found = await_probes([Members(({PLACES[0]}, 0))], PLACES, 0.05, threading.Event())
+    probes = await_probes([Members(({PLACES[0]}, 0))], PLACES, 0.05, threading.Event())
 
-    assert found is not None
-    assert (found["behind"], found["slow"], found["took_s"] >= 0.05) == (["log-0/1"], [], True)
+    assert probes is not None
+    assert (probes["behind"], probes["slow"], probes["took_s"] >= 0.05) == (["log-0/1"], [], True)
 
 
 def test_a_slow_group_is_not_behind() -> None:
-    found = await_probes([Members(({PLACES[0]}, 1), (set(), 1))], PLACES, 0.05, threading.Event())
+    probes = await_probes([Members(({PLACES[0]}, 1), (set(), 1))], PLACES, 0.05, threading.Event())
 
-    assert found is not None
-    assert (found["behind"], found["slow"]) == ([], ["log-0/1"])
+    assert probes is not None
+    assert (probes["behind"], probes["slow"]) == ([], ["log-0/1"])
 
 
 def test_what_a_lost_member_owes_is_not_held_against_the_system() -> None:
@@ -70,10 +70,10 @@ def test_what_a_lost_member_owes_is_not_held_against_the_system() -> None:
 
 def test_every_group_must_receive_every_probe() -> None:
     groups = [Members((set(PLACES), 1)), Members(({PLACES[0]}, 0))]
-    found = await_probes(groups, PLACES, 0.05, threading.Event())
+    probes = await_probes(groups, PLACES, 0.05, threading.Event())
 
-    assert found is not None
-    assert (found["behind"], found["slow"]) == (["log-0/1"], [])
+    assert probes is not None
+    assert (probes["behind"], probes["slow"]) == (["log-0/1"], [])
 
 
 def test_an_interrupted_wait_judges_nothing() -> None:

@@ -190,6 +190,8 @@ def test_what_the_final_read_sent_is_no_message_of_the_load() -> None:
     ],
 )
 def test_probes_are_told_apart(messages: int, said: str) -> None:
-    found = {"lost": Found(8_618 + max(messages, 8 if messages else 0), False, "x", messages=messages, probes=8_618)}
+    anomalies = {
+        "lost": Found(8_618 + max(messages, 8 if messages else 0), False, "x", messages=messages, probes=8_618)
+    }
 
-    assert headline(6_010, found, complete=True).startswith(said)
+    assert headline(6_010, anomalies, complete=True).startswith(said)

@@ -25,12 +25,12 @@ def test_before_the_load_an_interruption_ends_the_run(number: signal.Signals) ->
 
 
 def test_during_the_load_the_first_is_told_and_the_second_aborts() -> None:
-    told: list[int] = []
-    with interruptible(lambda: told.append(1)) as interrupted:
+    signals: list[int] = []
+    with interruptible(lambda: signals.append(1)) as interrupted:
         interrupted.load_begun = True
         signal.raise_signal(signal.SIGINT)
 
-        assert (interrupted.is_set(), told) == (True, [1])
+        assert (interrupted.is_set(), signals) == (True, [1])
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
 

@@ -45,7 +45,7 @@ def test_a_journal_that_was_left_is_abandoned_and_newest_entries_come_first() ->
         journal.record("local", lab="a")
         journal.record("local", lab="b", range="10.197.3.0/24")
 
-    entries = [each.entries for each in abandoned()]
+    entries = [journal.entries for journal in abandoned()]
 
     assert entries == [[{"provider": "local", "lab": "b", "range": "10.197.3.0/24"}, {"provider": "local", "lab": "a"}]]
 
@@ -83,7 +83,7 @@ def test_a_torn_last_line_is_left_out() -> None:
         journal.record("local", lab="b")
     journal.path.write_bytes(journal.path.read_bytes()[:-4])
 
-    assert [each.entries for each in abandoned()] == [[{"provider": "local", "lab": "a"}]]
+    assert [journal.entries for journal in abandoned()] == [[{"provider": "local", "lab": "a"}]]
 
 
 def test_claims_are_those_of_live_and_of_abandoned_runs() -> None:

@@ -33,8 +33,8 @@ def test_a_histogram_is_written_as_the_library_writes_it(
 @given(durations=durations, again=st.integers(1, 3000))
 def test_percentiles_are_those_of_the_library(durations: list[int], again: int) -> None:
     recorded = histogram(np.array(durations * again, np.int64))
-    found = recorded.get_percentile_to_value_dict(list(POINTS.values())) if durations else {}
-    expected = {name: found[point] / 1000 if durations else None for name, point in POINTS.items()}
+    values = recorded.get_percentile_to_value_dict(list(POINTS.values())) if durations else {}
+    expected = {name: values[point] / 1000 if durations else None for name, point in POINTS.items()}
 
     assert percentiles(recorded) == {"count": len(durations) * again, **expected}
     assert summary(recorded) == ({name: expected[name] for name in expected if name != "p90_ms"} if durations else {})

@@ -41,11 +41,11 @@ def test_a_fault_with_a_time_is_late_by_more_than_a_second(
 
 
 @pytest.mark.parametrize(
-    ("start_s", "late_s", "what"),
+    ("start_s", "late_s", "happened"),
     [(9.5, 2.5, "was healed"), (8.5, 1.5, None), (6.0, 2.0, "began"), (20.0, 3.0, None)],
 )
-def test_what_happened_meanwhile_makes_it_another_incident(start_s: float, late_s: float, what: str | None) -> None:
+def test_what_happened_meanwhile_makes_it_another_incident(start_s: float, late_s: float, happened: str | None) -> None:
     doubts = list(other_incidents([PAUSE, _kill(start_s)], {1: int(late_s * SECOND)}))
 
-    assert bool(doubts) == bool(what)
-    assert all(f"kill of n2 began {late_s} s late, and pause of n1 {what} meanwhile" in doubt for doubt in doubts)
+    assert bool(doubts) == bool(happened)
+    assert all(f"kill of n2 began {late_s} s late, and pause of n1 {happened} meanwhile" in doubt for doubt in doubts)

@@ -67,9 +67,9 @@ def test_each_window_is_what_a_count_at_each_instant_gives(copies: StableCopies)
     }
     for at in range(END + 12):
         for name, cuts in sets.items():
-            told = [[lost_at(copies, at, message, cut) for message in messages] for cut in cuts]
+            counts = [[lost_at(copies, at, message, cut) for message in messages] for cut in cuts]
             for part, series in enumerate((windows[name].lost, windows[name].doubt)):
-                most = max(sum(each[part] for each in of_cut) for of_cut in told)
+                most = max(sum(row[part] for row in of_cut) for of_cut in counts)
                 assert series.at(np.array([at])).item() == most, (name, at, part)
         led = [lost_at(copies, at, message, (int(copies.leader[message]),)) for message in messages]
         assert windows[LEADER].lost.at(np.array([at])).item() == sum(certain for certain, _ in led)

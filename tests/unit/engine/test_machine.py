@@ -76,8 +76,8 @@ def test_an_interval_has_its_means_and_its_worst(tmp_path: Path) -> None:
 
     assert machine is not None
     assert (machine["idle"], machine["others"], machine["late_ms"]) == (0.75, 0.75, 7.5)
-    told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; timers fired at most 7.5 ms late"
-    assert describe_machine(machine) == told
+    line = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; timers fired at most 7.5 ms late"
+    assert describe_machine(machine) == line
     assert machine_of(seconds_of(tmp_path / "other")) is None
 
 
@@ -117,6 +117,8 @@ def test_figures_of_a_full_machine_are_doubted(
 ) -> None:
     (tmp_path / "machine.jsonl").write_text(_line(1, **given))
 
-    found = doubts(1000, acked_per_s, {"aggregatedPublishDelayLatency50pct": late_us}, machine_of(seconds_of(tmp_path)))
+    sentences = doubts(
+        1000, acked_per_s, {"aggregatedPublishDelayLatency50pct": late_us}, machine_of(seconds_of(tmp_path))
+    )
 
-    assert list(found) == why
+    assert list(sentences) == why

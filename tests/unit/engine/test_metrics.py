@@ -26,12 +26,12 @@ from chaoskit.model.outcome import FAIL, INFO, OK
 
 @given(st.lists(st.integers(1_000, 10**12), min_size=1, max_size=200))
 def test_percentiles_are_those_of_numpy_to_three_digits(durations: list[int]) -> None:
-    told = summary(histogram(np.array(durations)))
+    percentiles = summary(histogram(np.array(durations)))
 
     points = {"p50_ms": 50, "p99_ms": 99, "p999_ms": 99.9, "p9999_ms": 99.99, "max_ms": 100}
     for name, point in points.items():
         exact = float(np.percentile(durations, point, method="inverted_cdf")) / MS
-        assert told[name] == pytest.approx(exact, rel=2e-3, abs=1e-3)
+        assert percentiles[name] == pytest.approx(exact, rel=2e-3, abs=1e-3)
 
 
 def test_no_latency_has_no_percentiles(tmp_path: Path) -> None:
@@ -53,15 +53,15 @@ def test_a_histogram_file_counts_every_value(tmp_path: Path) -> None:
 
 
 def test_sends_that_were_due_and_never_made_are_counted(tmp_path: Path) -> None:
-    told = figures_of(recorded(tmp_path, STALLED), load(19_000, last_ms=7_990, every_ms=10))
+    figures = figures_of(recorded(tmp_path, STALLED), load(19_000, last_ms=7_990, every_ms=10))
 
-    assert told["counts"]["sent"] == 800
-    assert told["counts"]["never_made"] == 1_100
-    send = told["latency"]["send"]
+    assert figures["counts"]["sent"] == 800
+    assert figures["counts"]["never_made"] == 1_100
+    send = figures["latency"]["send"]
     assert (send["without"], send["max_ms"]) == (1_500, pytest.approx(1, rel=1e-2))
     assert send["all_due"]["p50_ms"] == pytest.approx(5_500, rel=1e-2)  # that of the 550th from the end of the load
     assert send["all_due"]["max_ms"] == pytest.approx(56_000, rel=1e-3)  # given up at 60 s
-    assert told["latency"]["send_from_actual"]["without"] == 400
+    assert figures["latency"]["send_from_actual"]["without"] == 400
 
 
 def test_nothing_is_owed_at_the_maximum_rate_and_nothing_is_known_of_an_unknown_rate(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_nothing_is_owed_at_the_maximum_rate_and_nothing_is_known_of_an_unknown_
 def test_a_message_that_is_sent_again_makes_up_for_no_other(tmp_path: Path) -> None:
     sends: list[Sent] = [(0, 0, 5, INFO), (0, 0, 7, OK), (0, 10, 12, OK)]
 
-    told = figures_of(recorded(tmp_path, sends, values=[0, 0, 1]), load(30, every_ms=10))
+    figures = figures_of(recorded(tmp_path, sends, values=[0, 0, 1]), load(30, every_ms=10))
 
-    assert (told["counts"]["sent"], told["counts"]["never_made"]) == (3, 1)
+    assert (figures["counts"]["sent"], figures["counts"]["never_made"]) == (3, 1)
 
 
 def test_a_client_that_starts_again_owes_what_was_due_in_between() -> None:
@@ -113,10 +113,14 @@ def test_latency_outside_faults_under_them_and_after_them_is_told_apart(tmp_path
 
     latency = figures_of(recorded(tmp_path, sends), load(10_000), fault(3_000, 5_500, 6_000))["latency"]
 
-    told = {name: latency[name]["send"] for name in ("quiet", "under_faults", "after_faults")}
-    maxima = {name: each["max_ms"] for name, each in told.items()}
+    phases = {name: latency[name]["send"] for name in ("quiet", "under_faults", "after_faults")}
+    maxima = {name: phase["max_ms"] for name, phase in phases.items()}
     assert maxima == pytest.approx({"quiet": 1, "under_faults": 5_010, "after_faults": 5}, rel=1e-2)
-    assert {name: each["without"] for name, each in told.items()} == {"quiet": 0, "under_faults": 1, "after_faults": 0}
+    assert {name: phase["without"] for name, phase in phases.items()} == {
+        "quiet": 0,
+        "under_faults": 1,
+        "after_faults": 0,
+    }
     assert latency["send"]["p99_ms"] == pytest.approx(5_010, rel=1e-2)  # of all together: the outage
 
 
@@ -135,10 +139,10 @@ SENDS: list[Sent] = [(0, 0, 1, OK), (0, 10, 11, OK), (0, 20, 21, OK)]
 def test_a_message_that_is_read_again_is_not_delivered_again(
     received: list[tuple[str, int, int]], group: str, latencies_ms: list[int], tmp_path: Path
 ) -> None:
-    told = figures_of(recorded(tmp_path, SENDS, received, group=group), load(100))
+    figures = figures_of(recorded(tmp_path, SENDS, received, group=group), load(100))
 
-    assert told["counts"]["received"] == len(received)
-    end_to_end = told["latency"]["end_to_end"]
+    assert figures["counts"]["received"] == len(received)
+    end_to_end = figures["latency"]["end_to_end"]
     assert end_to_end["max_ms"] == pytest.approx(max(latencies_ms), rel=1e-3)
     assert end_to_end["without"] == 3 - len({value for _, value, _ in received})
     assert re.search(rf"TotalCount += +{len(latencies_ms)}\.0", (tmp_path / "latency" / "end_to_end.hgrm").read_text())
@@ -157,9 +161,9 @@ def test_each_group_is_a_reader_of_its_own(tmp_path: Path) -> None:
 def test_each_subscriber_of_a_topic_that_keeps_nothing_is_a_reader_of_its_own(tmp_path: Path) -> None:
     received = [("consumer-0", 0, 5), ("consumer-1", 0, 900)]
 
-    told = figures_of(recorded(tmp_path, SENDS, received, group="exactly-once", model=PUBSUB), load(100))
+    figures = figures_of(recorded(tmp_path, SENDS, received, group="exactly-once", model=PUBSUB), load(100))
 
-    assert told["latency"]["end_to_end"]["max_ms"] == pytest.approx(900, rel=1e-3)
+    assert figures["latency"]["end_to_end"]["max_ms"] == pytest.approx(900, rel=1e-3)
 
 
 def test_the_load_is_what_the_run_recorded(tmp_path: Path) -> None:

@@ -198,8 +198,8 @@ class _Silent(Nemesis):
 
 
 def _claim(kind: str, index: int = 0, **parameters: Any) -> Claim:
-    found = nemesis(kind)
-    return Claim.of(index, kind, found, found.parameters.model_validate(parameters))
+    plugin = nemesis(kind)
+    return Claim.of(index, kind, plugin, plugin.parameters.model_validate(parameters))
 
 
 def test_a_kind_that_declares_nothing_occupies_everything() -> None:

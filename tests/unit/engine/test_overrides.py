@@ -70,9 +70,9 @@ def test_a_fault_that_is_not_there_is_told_with_those_that_are(change: str) -> N
         overridden({"faults": FAULTS}, [change])
 
 
-@pytest.mark.parametrize(("faults", "told"), [([], "the scenario has no faults"), (["kill"], "the faults are 0")])
-def test_what_is_no_fault_cannot_be_changed(faults: list[Any], told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+@pytest.mark.parametrize(("faults", "words"), [([], "the scenario has no faults"), (["kill"], "the faults are 0")])
+def test_what_is_no_fault_cannot_be_changed(faults: list[Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
         overridden({"faults": faults}, ["faults.0.for=1s"])
 
 

@@ -228,6 +228,6 @@ def test_consumers_go_back_only_where_that_can_be_done_and_judged(changes: dict[
 )
 def test_guarantees_are_told_what_a_workload_does(system: str, load: dict[str, Any], traits: Any) -> None:
     changes = content(cluster={"system": system, "hosts": 3}, workload={"duration": "20s", **load})
-    told = make_plan(parse_scenario(changes, "test.yaml"), "test.yaml").declared
+    declared = make_plan(parse_scenario(changes, "test.yaml"), "test.yaml").declared
 
-    assert tuple(trait for trait in told.traits if not isinstance(trait, Paced | Routed)) == traits
+    assert tuple(trait for trait in declared.traits if not isinstance(trait, Paced | Routed)) == traits

@@ -60,7 +60,7 @@ def test_a_partition_has_one_owner_after_the_other_in_each_group(tmp_path: Path)
         ],
         "h": [Owner(2 * S + S // 2, "consumer-2")],
     }
-    assert [seen(each) for each in read.changes()] == [
+    assert [seen(change) for change in read.changes()] == [
         "consumer-1 took over t/0 from consumer-0 at 9.5 s",
         "consumer-0 took over t/0 from consumer-1 at 30.5 s",
     ]

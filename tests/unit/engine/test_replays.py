@@ -19,7 +19,7 @@ DOUBT = ("no consumer went back, as workload.replay requires",)
 
 def _history(folder: Path, *outcomes: str) -> History:
     common = {"process": 0, "client": "consumer-0", "start_ns": 0, "end_ns": 1}
-    rows = [{**common, "op": op, "f": "replay", "outcome": each} for op, each in enumerate(outcomes)]
+    rows = [{**common, "op": op, "f": "replay", "outcome": outcome} for op, outcome in enumerate(outcomes)]
     pq.write_table(pa.Table.from_pylist(rows, OPERATIONS), folder / "operations.parquet", row_group_size=1)
     return History(folder, [], {})
 

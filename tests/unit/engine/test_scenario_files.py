@@ -36,21 +36,21 @@ def test_a_file_gives_all_its_variants_laid_over_the_rest(file: Path) -> None:
 
     assert (weak.source, strong.source) == (f"{file}:weak", f"{file}:strong")
     assert weak.content["cluster"] == {"system": "kafka", "config": {"a": 1, "b": 2}}
-    assert [each.content["expect"] for each in (weak, strong)] == [{"lost": "some"}, {"lost": "none"}]
-    assert [each.parsed().name for each in (weak, strong)] == ["mine.weak", "mine.strong"]
+    assert [variant.content["expect"] for variant in (weak, strong)] == [{"lost": "some"}, {"lost": "none"}]
+    assert [variant.parsed().name for variant in (weak, strong)] == ["mine.weak", "mine.strong"]
 
 
 def test_one_variant_is_named_behind_a_colon(file: Path) -> None:
-    (found,) = find(f"{file}:strong")
+    (scenario,) = find(f"{file}:strong")
 
-    assert found.parsed().name == "mine.strong"
+    assert scenario.parsed().name == "mine.strong"
 
 
 def test_a_file_without_variants_is_one_scenario(file: Path) -> None:
     file.write_text(WRITTEN.partition("variants")[0])
-    (found,) = find(str(file))
+    (scenario,) = find(str(file))
 
-    assert (found.source, found.parsed().name) == (str(file), "mine")
+    assert (scenario.source, scenario.parsed().name) == (str(file), "mine")
 
 
 def test_a_relative_name_is_looked_for_where_it_is_written(file: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_relative_name_is_looked_for_where_it_is_written(file: Path) -> None:
 
 
 def test_a_ready_made_scenario_is_known_by_its_name() -> None:
-    assert [each.parsed().name for each in find("kafka/power-all:os-flush")] == ["kafka-power-all.os-flush"]
+    assert [scenario.parsed().name for scenario in find("kafka/power-all:os-flush")] == ["kafka-power-all.os-flush"]
     assert "sweeps/dedup" not in ready_made()
     assert find_sweep("sweeps/dedup").name == "dedup.yaml"
 
@@ -107,5 +107,5 @@ def test_a_word_for_an_incident_means_something_that_is_there() -> None:
 
     for word, means in words.items():
         assert meanings(word.upper()) == [word, *means]
-        assert not [each for each in means if not any(each in text for text in texts)], word
+        assert not [meaning for meaning in means if not any(meaning in text for text in texts)], word
     assert meanings("Nonsense") == ["nonsense"]

@@ -68,8 +68,8 @@ def test_names_in_parameters_that_there_are_pass(fault: dict[str, Any]) -> None:
 
 def test_one_mapping_is_as_good_as_a_list_of_one() -> None:
     flat, mapped, listed = (
-        plan([{"at": "1s", "on": "n1", **each}]).faults[0]
-        for each in (
+        plan([{"at": "1s", "on": "n1", **faults}]).faults[0]
+        for faults in (
             {"inject": "clock-jump", "by": "5s"},
             {"inject": {"clock-jump": {"by": "5s"}}},
             {"inject": [{"clock-jump": {"by": "5s"}}]},
@@ -215,10 +215,10 @@ def test_what_variants_share_is_named_once(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_in_the_words_of_a_scenario(changes: dict[str, Any], line: str) -> None:
-    (told,) = _lines(**changes)
+    (words,) = _lines(**changes)
 
-    assert told.startswith(line)
-    assert "Input should" not in told
+    assert words.startswith(line)
+    assert "Input should" not in words
 
 
 def test_a_misspelt_role_of_a_setting_is_told_the_role() -> None:
@@ -338,15 +338,15 @@ def test_a_file_with_no_variant_runs_nothing_and_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "words"),
     [
         ("sweeps/dedup", "sweeps/dedup: is a sweep; run it with `chaoskit sweep sweeps/dedup`"),
         ("kafka", "kafka: has several scenarios; name one: kafka/"),
         (".", r"\.: is a folder; name a file in it"),
     ],
 )
-def test_what_is_no_scenario_is_told_what_it_is(spec: str, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_what_is_no_scenario_is_told_what_it_is(spec: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
         find(spec)
 
 

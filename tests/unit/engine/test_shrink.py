@@ -79,9 +79,9 @@ def test_the_times_of_a_candidate_are_drawn_together_and_its_load_is_short() -> 
     assert candidate(shrunk, [fault(1)])["name"] == "mix-shrunk"
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 30)), min_size=1, unique_by=lambda each: each[0]))
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 30)), min_size=1, unique_by=lambda span: span[0]))
 def test_faults_keep_their_order_and_those_that_overlapped_still_do(times: list[tuple[int, int]]) -> None:
-    happened = sorted((fault(start, held) for start, held in times), key=lambda each: each.start_ns)
+    happened = sorted((fault(start, held) for start, held in times), key=lambda one: one.start_ns)
 
     at = [parse_duration(entry["at"]) for entry in candidate(CONTENT, happened)["faults"]]
 
@@ -106,9 +106,9 @@ def test_suspects_are_the_faults_near_the_anomaly_the_nearest_first() -> None:
 
 
 def _verdict(**changes: Any) -> dict[str, Any]:
-    found = {"count": 2, "allowed": False, "between_s": [12.0, 13.5]}
+    anomaly = {"count": 2, "allowed": False, "between_s": [12.0, 13.5]}
     allowed = {"count": 1, "allowed": True, "between_s": [1.0, 2.0]}
-    anomalies = {"lost": found, "redelivered": allowed}
+    anomalies = {"lost": anomaly, "redelivered": allowed}
     return {"load_start_s": 10.0, "liveness": {"recovered": True}, "anomalies": anomalies, **changes}
 
 

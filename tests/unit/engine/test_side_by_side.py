@@ -48,21 +48,21 @@ def _received(run: str, until_ns: int) -> int:
     return int(run) if until_ns == 6 * SECOND else 0
 
 
-def _found(sweep: Sweep, **told: list[dict[str, Any]]) -> dict[str, Results]:
-    verdicts = {cell.name: told.get(cell.name.rpartition("/")[2].split("-")[0], []) for cell in sweep.cells}
-    return {name: Results(dict(enumerate(each, 1))) for name, each in verdicts.items()}
+def _found(sweep: Sweep, **runs: list[dict[str, Any]]) -> dict[str, Results]:
+    verdicts = {cell.name: runs.get(cell.name.rpartition("/")[2].split("-")[0], []) for cell in sweep.cells}
+    return {name: Results(dict(enumerate(verdicts_of, 1))) for name, verdicts_of in verdicts.items()}
 
 
 def test_half_a_round_trip_is_told_beside_the_floor_and_the_published_one(sweep: Sweep) -> None:
     runs = [_verdict(indeterminate=2), _verdict("unknown", indeterminate=3)]
-    told = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)], _received)
+    comparison = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)], _received)
 
-    floor, ours = told.round_trips
+    floor, ours = comparison.round_trips
     assert (floor.name, floor.p50_us, floor.verdict, floor.published_us) == ("TCP", 100.0, "", None)
     assert (ours.name, ours.payload, ours.p50_us, ours.p99_us) == ("dds-reliable", 64, 200.0, 1000.0)
     assert (ours.published_us, ours.unanswered, ours.verdict) == (8.0, 3, "valid, unknown")
-    assert not told.throughputs
-    assert not told.fates
+    assert not comparison.throughputs
+    assert not comparison.fates
 
 
 def test_throughput_is_what_was_received_in_the_time_of_the_load(sweep: Sweep) -> None:
@@ -77,7 +77,7 @@ def test_what_did_not_arrive_is_told_with_the_reason(sweep: Sweep) -> None:
     runs = [_verdict(acked=100, received=150, missed=50), _verdict(acked=100, received=200, reasons=("no final read",))]
     fates = side_by_side(sweep, _found(sweep, feed=runs), [], _received).fates
 
-    assert [(each.name, each.load) for each in fates] == [("zenoh-drop", "feed-partition"), ("kafka-acks-0", "feed")]
+    assert [(fate.name, fate.load) for fate in fates] == [("zenoh-drop", "feed-partition"), ("kafka-acks-0", "feed")]
     assert (fates[0].acked, fates[0].received) == (200, 350)
     assert fates[0].found == {"lost": 0, "missed": 50, "duplicate": 0, "redelivered": 0}
     assert "congestion: drop" in fates[0].why
@@ -94,7 +94,7 @@ def test_a_published_figure_is_of_the_smallest_messages_alone() -> None:
     sweep = load_sweep(find_sweep("sweeps/pubsub"), only=cells)
     trips = side_by_side(sweep, _found(sweep, ping=[_verdict()]), [], _received).round_trips
 
-    assert [(each.load, each.published_us) for each in trips] == [("ping-pong-64B", 8.0), ("ping-pong-8KiB", None)]
+    assert [(trip.load, trip.published_us) for trip in trips] == [("ping-pong-64B", 8.0), ("ping-pong-8KiB", None)]
 
 
 def test_round_trips_that_nobody_answered_have_no_time(sweep: Sweep) -> None:
@@ -105,14 +105,14 @@ def test_round_trips_that_nobody_answered_have_no_time(sweep: Sweep) -> None:
 
 
 def test_cells_without_a_run_are_told(sweep: Sweep) -> None:
-    found = _found(sweep, ping=[_verdict()])
-    found["kafka-acks-0/feed"].broken[1] = "the broker did not start"
-    told = side_by_side(sweep, found, [], _received)
+    results = _found(sweep, ping=[_verdict()])
+    results["kafka-acks-0/feed"].broken[1] = "the broker did not start"
+    comparison = side_by_side(sweep, results, [], _received)
 
-    assert told.round_trips[0].verdict == "valid; 1 of 2 runs"
-    assert "kafka-acks-0/feed: 1 failed" in told.lacking
-    assert "zenoh-drop/firehose-8KiB: not run" in told.lacking
-    assert len(told.lacking) == 3
+    assert comparison.round_trips[0].verdict == "valid; 1 of 2 runs"
+    assert "kafka-acks-0/feed: 1 failed" in comparison.lacking
+    assert "zenoh-drop/firehose-8KiB: not run" in comparison.lacking
+    assert len(comparison.lacking) == 3
 
 
 def test_what_is_received_after_the_load_does_not_count(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_what_is_received_after_the_load_does_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "words"),
     [
         ("side_by_side: true\naxes: {system: {kafka: {}}}\n", r"side_by_side: needs two axes, .*, not 1 \(system\)"),
         (
@@ -133,10 +133,10 @@ def test_what_is_received_after_the_load_does_not_count(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_systems_side_by_side_have_two_axes_and_say_so(tmp_path: Path, written: str, told: str) -> None:
+def test_systems_side_by_side_have_two_axes_and_say_so(tmp_path: Path, written: str, words: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(written)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=words):
         load_sweep(path)
 
 

@@ -27,21 +27,21 @@ def _received(deaf: range, until_ms: int = 10_000, client: str = "consumer-0") -
 
 
 def _of(tmp_path: Path, received: list[tuple[str, int, int]], **given: Any) -> dict[str, Any]:
-    told: dict[str, Any] = figures_of(
+    figures: dict[str, Any] = figures_of(
         recorded(tmp_path, SENDS, received, **given), load(10_000), fault(3_000, 4_000, 5_000)
     )
-    return told
+    return figures
 
 
 def test_a_reader_that_hears_nothing_is_told_beside_one_that_does(tmp_path: Path) -> None:
-    told = _of(tmp_path, [*_received(range(3_000, 8_000)), *_received(range(0), client="consumer-1")])
+    figures = _of(tmp_path, [*_received(range(3_000, 8_000)), *_received(range(0), client="consumer-1")])
 
-    availability = told["availability"]
+    availability = figures["availability"]
     assert availability["unheard_ms"] == 5_003  # from the acknowledgement at 3,002 ms to the receive at 8,005 ms
     assert availability["unheard_by"] == {"reader": "consumer-0", "partition": "t/0", "from_s": 3.002}
     assert (availability["heard_after_heal_ms"], availability["not_heard"]) == (3_005, 0)
     assert availability["by_fault"][0]["unheard_ms"] == 5_003
-    assert told["behaviour"][0]["unheard_ms"] == 5_003
+    assert figures["behaviour"][0]["unheard_ms"] == 5_003
     assert availability["longest_unavailable_ms"] < 10  # sends were acknowledged all the time
 
 
@@ -80,6 +80,6 @@ def test_a_silence_is_from_an_acknowledgement_to_a_receive(
     received: list[int], since: int, sends: list[tuple[int, int]], silence: list[tuple[int, int]]
 ) -> None:
     start, done = (np.array(column) * UNIT for column in zip(*sends, strict=True))
-    found = silences(np.array(received, np.int64) * UNIT, since * UNIT, start, done, 100 * UNIT)
+    spans = silences(np.array(received, np.int64) * UNIT, since * UNIT, start, done, 100 * UNIT)
 
-    assert [tuple(pair) for pair in (np.stack([found.begin_ns, found.end_ns], 1) // UNIT).tolist()] == silence
+    assert [tuple(pair) for pair in (np.stack([spans.begin_ns, spans.end_ns], 1) // UNIT).tolist()] == silence

@@ -19,8 +19,8 @@ from chaoskit.scenario.stopping import StopWhen
 def _reason(progress: list[Progress], pause_s: float, **when: Any) -> str:
     """Return what is said first, with a pause between two looks."""
     with closing(Stopping(StopWhen.model_validate(when))) as stopping:
-        for each in progress:
-            if said := stopping.reason(each):
+        for step in progress:
+            if said := stopping.reason(step):
                 return said
             time.sleep(pause_s)
     return ""

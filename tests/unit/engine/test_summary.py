@@ -50,10 +50,10 @@ def test_an_example_names_the_message_and_the_operation() -> None:
 
 
 def test_positions_are_told_in_the_notation_of_the_system() -> None:
-    told = describe_example({**EXAMPLE, "position_text": "12:345"})
+    text = describe_example({**EXAMPLE, "position_text": "12:345"})
     audit = {"complete": True, "end_positions": {"log-0/0": 99, "log-0/1": 0}, "last_positions": {"log-0/0": "12:345"}}
 
-    assert "producer 2, position 12:345, op 41" in told
+    assert "producer 2, position 12:345, op 41" in text
     assert "final read: complete: log-0/0 ends after 12:345, log-0/1 ends at 0\n" in summary(
         verdict(audit=audit), FOLDER
     )
@@ -261,8 +261,8 @@ def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
     cut = {"rule": "kafka.os-flush", "known": "", "count": 3_000, "what": "power-cut of n1, n2 at 21.1 s"}
     known = {"rule": "pulsar.batch-dropped", "known": "pull request 5491", "count": 289, "what": ""}
     counts = {"sent": 9_000, "acked": 9_000, "failed": 0, "indeterminate": 0, "received": 5_711}
-    found = {"lost": Found(3_289, True, "as declared", causes=(cut, known))}
-    text = summary(verdict(anomalies=found, counts=counts), FOLDER)
+    anomalies = {"lost": Found(3_289, True, "as declared", causes=(cut, known))}
+    text = summary(verdict(anomalies=anomalies, counts=counts), FOLDER)
 
     assert text.startswith(
         "LOST 3,289 of 9,000 acknowledged messages (0.7 s of traffic), allowed by your settings (kafka.os-flush: "

@@ -183,9 +183,9 @@ class Runs:
         folder = store.new_run_folder(self.store, plan.scenario.name)
         store.write_yaml(folder / store.SCENARIO, plan.resolved())
         count = self.duplicates.get(title, 0)
-        found = {"duplicate": Found(count, allowed=".off." in title, why="because")} if count else {}
+        anomalies = {"duplicate": Found(count, allowed=".off." in title, why="because")} if count else {}
         judged = "invalid" if count and ".on." in title else "valid"
-        seen = {"seed": plan.seed, "verdict": judged, "anomalies": found, **self.changes.get(title, {})}
+        seen = {"seed": plan.seed, "verdict": judged, "anomalies": anomalies, **self.changes.get(title, {})}
         verdict = samples.verdict(**seen)
         store.write_json(folder / store.VERDICT, verdict.as_json())
         return folder, verdict

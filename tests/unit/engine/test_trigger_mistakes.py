@@ -43,20 +43,20 @@ def _refused(*faults: dict[str, Any]) -> list[str]:
 def test_a_mistake_is_named_with_its_remedy(keys: dict[str, Any], line: str) -> None:
     lines = _refused(SLOW, {**CUT, **keys})
 
-    assert any(each.startswith(line) for each in lines), lines
+    assert any(printed.startswith(line) for printed in lines), lines
 
 
 @pytest.mark.parametrize("expected", ["none", "new-owner", "unsubscribed"])
 def test_nobody_can_wait_for_a_consequence_that_is_only_known_after_the_run(expected: str) -> None:
-    told = {**SLOW, "expect": {"consequence": expected}}
+    spec = {**SLOW, "expect": {"consequence": expected}}
 
-    (line,) = _refused(told, {**CUT, "after": {"fault": "slow", "is": "consequence"}})
+    (line,) = _refused(spec, {**CUT, "after": {"fault": "slow", "is": "consequence"}})
 
     assert line == (
         f"faults.1.after.is: whether 'slow' had the consequence that it expects, {expected}, is only known after the "
         "run; write `is: effective`"
     )
-    assert len(plan([told, {**CUT, "after": {"fault": "slow", "is": "effective"}}]).faults) == 2
+    assert len(plan([spec, {**CUT, "after": {"fault": "slow", "is": "effective"}}]).faults) == 2
 
 
 def test_faults_that_wait_for_each_other_are_refused() -> None:

@@ -37,7 +37,7 @@ def test_a_key_of_a_kind_that_is_called_within_stays_its_own() -> None:
 
 
 def _triggered(**keys: Any) -> PlannedFault:
-    return next(each for each in plan([SLOW, {**CUT, **keys}]).faults if each.kind == "power-cut")
+    return next(fault for fault in plan([SLOW, {**CUT, **keys}]).faults if fault.kind == "power-cut")
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_what_is_recorded_waits_for_the_same_again(keys: dict[str, Any]) -> None
 
     assert {key: entry[key] for key in keys} == keys
     assert "at" not in entry
-    again = next(each for each in plan([SLOW, {**entry, "began": "9s"}]).faults if each.kind == "power-cut")
+    again = next(fault for fault in plan([SLOW, {**entry, "began": "9s"}]).faults if fault.kind == "power-cut")
     assert (again.trigger, again.expect, again.id) == (fault.trigger, fault.expect, fault.id)
 
 
 def test_faults_that_wait_come_after_the_others_in_a_plan() -> None:
     faults = plan([{**CUT, "when": {"acked": 5}}, SLOW, {**CUT, "at": "0s"}]).faults
 
-    assert [(each.kind, each.trigger is not None) for each in faults] == [
+    assert [(fault.kind, fault.trigger is not None) for fault in faults] == [
         ("power-cut", False), ("disk-slow", False), ("power-cut", True),
     ]  # fmt: skip
 
@@ -182,19 +182,19 @@ def test_when_a_host_is_back_in_sync_with_all_of_its_partitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "progress", "told"),
+    ("when", "progress", "words"),
     [
         ({"acked": 10}, Progress(acked=12), "12 sends were acknowledged"),
         ({"lag": 5}, Progress(acked=12, received=7), "5 acknowledged messages were not received yet"),
     ],
 )
-def test_when_the_load_has_come_so_far(when: dict[str, int], progress: Progress, told: str) -> None:
+def test_when_the_load_has_come_so_far(when: dict[str, int], progress: Progress, words: str) -> None:
     load = Load()
     waiting = Waiting(load, _triggered(when=when))
     assert waiting.still()
     load.progress = progress
 
-    assert waiting.end() == told
+    assert waiting.end() == words
 
 
 def test_when_a_host_leads() -> None:
@@ -222,7 +222,7 @@ def test_when_a_line_is_logged_that_was_not_there_before() -> None:
 
 
 def _slow(**more: Any) -> tuple[PlannedFault, Fault]:
-    planned = next(each for each in plan([{**SLOW, **more}]).faults)
+    planned = next(fault for fault in plan([{**SLOW, **more}]).faults)
     return planned, Fault(0, "disk-slow", 10 * 10**9, targets=("n2",))
 
 
@@ -240,13 +240,13 @@ def test_after_another_fault_has_come_so_far(reached: str, attribute: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("progress", "told"),
+    ("progress", "words"),
     [
         (Progress(acked=5, failed=3), "slow had a consequence: 3 sends were not acknowledged"),
         (Progress(acked=5), "slow had a consequence: no send was acknowledged for a second"),
     ],
 )
-def test_after_another_fault_has_had_a_consequence_for_clients(progress: Progress, told: str) -> None:
+def test_after_another_fault_has_had_a_consequence_for_clients(progress: Progress, words: str) -> None:
     load = Load()
     waiting = Waiting(load, _triggered(after={"fault": "slow", "is": "consequence"}))
     load.progress = Progress(acked=5)
@@ -255,7 +255,7 @@ def test_after_another_fault_has_had_a_consequence_for_clients(progress: Progres
     load.progress = progress
     waiting.now_ns += 2 * 10**9
 
-    assert waiting.end() == told
+    assert waiting.end() == words
 
 
 def test_a_consequence_that_is_expected_is_waited_for_itself() -> None:

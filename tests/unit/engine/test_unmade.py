@@ -42,31 +42,31 @@ def _sends(*gone_ms: tuple[int, int], every_ms: int = EVERY_MS) -> list[Sent]:
 def test_what_nothing_kept_clients_from_is_a_load_that_was_not_made(
     sends: list[Sent], faults: tuple[FaultTimes, ...], unmade: int, tmp_path: Path
 ) -> None:
-    told = figures_of(recorded(tmp_path, sends), load(END_MS, every_ms=EVERY_MS), *faults)
+    figures = figures_of(recorded(tmp_path, sends), load(END_MS, every_ms=EVERY_MS), *faults)
 
-    assert told["unmade"] == pytest.approx(unmade, abs=2)
-    assert bool(not_made(told)) == bool(unmade)
+    assert figures["unmade"] == pytest.approx(unmade, abs=2)
+    assert bool(not_made(figures)) == bool(unmade)
 
 
 def test_a_wait_that_began_under_a_fault_lasts_until_a_send_is_acknowledged_again(tmp_path: Path) -> None:
     waiting: Sent = (0, 5_000, 17_000, OK)
 
-    told = figures_of(
+    figures = figures_of(
         recorded(tmp_path, [*_sends((5_000, 17_000)), waiting]),
         load(END_MS, every_ms=EVERY_MS),
         fault(5_000, 6_000, 6_000),
     )
 
-    assert told["counts"]["never_made"] > 1_000
-    assert told["unmade"] == 0
+    assert figures["counts"]["never_made"] > 1_000
+    assert figures["unmade"] == 0
 
 
 def test_a_client_that_caught_up_owes_nothing(tmp_path: Path) -> None:
     sends = [(0, at, max(at, 15_000) + 1, INFO if at % 20 else OK) for at in range(0, END_MS, EVERY_MS)]
 
-    told = figures_of(recorded(tmp_path, sends), load(END_MS, every_ms=EVERY_MS))
+    figures = figures_of(recorded(tmp_path, sends), load(END_MS, every_ms=EVERY_MS))
 
-    assert (told["counts"]["never_made"], told["unmade"]) == (0, 0)
+    assert (figures["counts"]["never_made"], figures["unmade"]) == (0, 0)
 
 
 def test_the_doubt_is_told_with_its_numbers() -> None:

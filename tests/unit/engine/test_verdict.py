@@ -102,14 +102,17 @@ def test_every_reason_is_told() -> None:
 
 
 def test_a_reason_that_several_anomalies_have_is_told_once() -> None:
-    found = {
+    anomalies = {
         **LOST,
         "late": Found(7, False, "acks=all"),
         "unseen": Found(1, False, "groups"),
         "phantom": Found(2, True, "x"),
     }
 
-    assert _decide(anomalies=found)[1] == ("3 lost, 7 late: not allowed (acks=all)", "1 unseen: not allowed (groups)")
+    assert _decide(anomalies=anomalies)[1] == (
+        "3 lost, 7 late: not allowed (acks=all)",
+        "1 unseen: not allowed (groups)",
+    )
 
 
 DERIVED = {"lost": Allowance(False, "acks=all", "nothing"), "duplicate": Allowance(True, "retries", "idempotence")}

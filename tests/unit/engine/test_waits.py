@@ -37,21 +37,21 @@ def _slowly(sends: list[Send]) -> list[tuple[int, int]]:
     acks = {done for _, done, acked in sends if acked}
     until = max((done for _, done, acked in sends if not acked), default=0)
     begin: int | None = None
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for instant in range(_END):
         if instant in acks:
-            found += [(begin, instant)] if begin is not None and begin < instant else []
+            spans += [(begin, instant)] if begin is not None and begin < instant else []
             begin = instant if any(due <= instant < done for due, done, _ in sends) else None
         elif begin is None and any(due == instant for due, *_ in sends):
             begin = instant
-    return [*found, (begin, until)] if begin is not None and begin < until else found
+    return [*spans, (begin, until)] if begin is not None and begin < until else spans
 
 
 @given(_SENDS)
 def test_waits_are_those_of_the_slow_definition(sends: list[Send]) -> None:
-    found = _waits(sends)
+    spans = _waits(sends)
 
-    assert list(zip(found.begin_ns.tolist(), found.end_ns.tolist(), strict=True)) == _slowly(sends)
+    assert list(zip(spans.begin_ns.tolist(), spans.end_ns.tolist(), strict=True)) == _slowly(sends)
 
 
 def test_nothing_is_waited_for_while_nothing_is_due() -> None:
@@ -99,11 +99,11 @@ def test_recovery_counts_while_a_send_was_open_or_due(instant: int, before: int,
 
 
 def test_the_longest_wait_in_an_interval_is_cut_at_its_ends() -> None:
-    found = _waits([(0, 20, True), (30, 34, True)])
+    spans = _waits([(0, 20, True), (30, 34, True)])
 
-    assert found.longest(15, 40) == Wait(0, 20, answered=True)
-    assert found.longest_within(15, 40) == Wait(15, 20, answered=True)
-    assert found.longest_within(21, 29) is None
+    assert spans.longest(15, 40) == Wait(0, 20, answered=True)
+    assert spans.longest_within(15, 40) == Wait(15, 20, answered=True)
+    assert spans.longest_within(21, 29) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))

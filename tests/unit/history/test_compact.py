@@ -169,15 +169,15 @@ def test_an_operation_names_the_transaction_of_its_client(run: Path) -> None:
 
     rows = History.open(run).operations.to_pylist()
     begins = {row["op"]: row["client"] for row in rows if row["f"] == "begin"}
-    told: dict[str, list[Any]] = {}
+    transactions: dict[str, list[Any]] = {}
     for row in rows:
         assert row["txn"] is None or begins[row["txn"]] == row["client"]
-        told.setdefault(row["client"], []).append(row["txn"])
+        transactions.setdefault(row["client"], []).append(row["txn"])
     first, second = sorted(op for op, client in begins.items() if client == "p")
-    assert told["p"] == [None, first, first, first, None, second, second]
-    assert told["q"] == [None] * 3
+    assert transactions["p"] == [None, first, first, first, None, second, second]
+    assert transactions["q"] == [None] * 3
     only = next(op for op, client in begins.items() if client == "r")
-    assert told["r"] == [only, None, only, only, None]
+    assert transactions["r"] == [only, None, only, only, None]
 
 
 def test_an_add_is_a_send_of_its_own_name_and_positions_are_told_beside_it(run: Path) -> None:
@@ -193,8 +193,8 @@ def test_an_add_is_a_send_of_its_own_name_and_positions_are_told_beside_it(run: 
 
     assert history.operations["f"].to_pylist() == ["add", "close"]
     names = ("direction", "value", "position", "key", "payload")
-    told = [tuple(row[name] for name in names) for row in history.messages("ledger", 7).to_pylist()]
-    assert told == [("sent", 5, 0, None, "ok")]
+    rows = [tuple(row[name] for name in names) for row in history.messages("ledger", 7).to_pylist()]
+    assert rows == [("sent", 5, 0, None, "ok")]
     (partition,) = history.partitions
     assert partition.rows == 2
     assert read_observations(partition).to_pylist() == [

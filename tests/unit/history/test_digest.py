@@ -58,7 +58,7 @@ def test_places_are_those_of_values(sequences: list[int], count: int, producer: 
 
     assert routes.values(places).tolist() == values.tolist()
     assert len(set(places.tolist())) == len(set(sequences))
-    assert {each >> PRODUCER_SHIFT for each in places.tolist()} <= {producer}
+    assert {place >> PRODUCER_SHIFT for place in places.tolist()} <= {producer}
 
 
 def test_messages_of_a_route_are_consecutive() -> None:
@@ -70,20 +70,20 @@ def test_messages_of_a_route_are_consecutive() -> None:
 @given(st.sets(st.integers(1, 11)), st.lists(st.sampled_from([OK, FAIL, INFO, None]), min_size=4, max_size=4))
 def test_sends_are_the_same_in_any_segments(cuts: set[int], outcomes: list[Outcome | None]) -> None:
     records = [
-        each
+        event
         for op, outcome in enumerate(outcomes)
-        for each in _sent(op, op, op * SECOND, None if outcome is None else 5 * MS, outcome or OK)
+        for event in _sent(op, op, op * SECOND, None if outcome is None else 5 * MS, outcome or OK)
     ]
     whole = np.concatenate(records)
 
     into, portions = _digested(np.split(whole, sorted(cuts)))
 
-    told = {name: into.counted.get(name, 0) for name in ("sent", "ok", "fail", "info")}
-    assert told == {"sent": 4, "ok": outcomes.count(OK), "fail": outcomes.count(FAIL), "info": outcomes.count(INFO)}
+    counts = {name: into.counted.get(name, 0) for name in ("sent", "ok", "fail", "info")}
+    assert counts == {"sent": 4, "ok": outcomes.count(OK), "fail": outcomes.count(FAIL), "info": outcomes.count(INFO)}
     acked = [op for op, outcome in enumerate(outcomes) if outcome == OK]
     assert ROUTES.values(into.acked.values()).tolist() == sorted(acked, key=lambda op: (op % 3, op))
     assert into.open["op"].tolist() == [op for op, outcome in enumerate(outcomes) if outcome is None]
-    rows = np.concatenate([each.counts for each in portions])
+    rows = np.concatenate([portion.counts for portion in portions])
     took = rows[rows[:, 0] == SERIES.index("took")]
     assert sorted(took[:, 1].tolist()) == acked, "each in the second in which it was due"
     assert took[:, 3].sum() == len(acked)
@@ -109,7 +109,7 @@ def test_what_the_final_read_must_not_see(cut: int) -> None:
 
     into, _ = _digested([read[:cut], read[cut:]], audits=True)
 
-    odd = [(int(each["kind"]), int(each["value"]), int(each["position"])) for each in into.odd]
+    odd = [(int(row["kind"]), int(row["value"]), int(row["position"])) for row in into.odd]
     assert sorted(odd) == [(DUPLICATE, 6, 3), (REORDERED, 3, 2)]
     assert "received" not in into.counted
 

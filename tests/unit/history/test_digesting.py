@@ -39,14 +39,14 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _produce(run: Path, start_ns: int, count: int, *, told: bool = True) -> WalWriter:
+def _produce(run: Path, start_ns: int, count: int, *, positions: bool = True) -> WalWriter:
     """Send and acknowledge messages, one each millisecond; return the open log."""
     wal = WalWriter(run / "wal", "producer-0", 0, SMALL)
     topic = wal.name("log-0")
     for value in range(count):
         due_ns = start_ns + value * MS
         op = wal.send(topic, value % 2, 0, value, due_ns, due_ns)
-        wal.complete(op, due_ns + 5 * MS, OK, 0, value // 2 if told else NO_POSITION)
+        wal.complete(op, due_ns + 5 * MS, OK, 0, value // 2 if positions else NO_POSITION)
     return wal
 
 
@@ -76,7 +76,7 @@ def test_segments_that_are_finished_are_digested_and_deleted(run: Path) -> None:
     assert before.counted == again.counted, "nothing counts twice"
     assert before.counted["ok"] < after.counted["ok"] == after.counted["sent"] == 100
     assert not list((run / "wal").glob("*.wal"))
-    assert sum(int(each.counts[:, 3].sum()) for each in portions(run)) == 3 * 100
+    assert sum(int(portion.counts[:, 3].sum()) for portion in portions(run)) == 3 * 100
 
 
 def test_a_crash_between_digest_and_deletion_counts_nothing_twice(run: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_crash_between_digest_and_deletion_counts_nothing_twice(run: Path) -> 
 
     (digest,) = digests(run)
     assert digest.counted["ok"] == 100
-    assert sum(int(each.counts[:, 3].sum()) for each in portions(run)) == 3 * 100
+    assert sum(int(portion.counts[:, 3].sum()) for portion in portions(run)) == 3 * 100
 
 
 def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path) -> None:
@@ -104,29 +104,29 @@ def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path)
     history = History.open(run)
     audits = {place: audit for place in PLACES if (audit := history.audit(*place)) is not None}
     digested = Digested(run, PLACES)
-    told = digested.told(audits)
+    findings = digested.told(audits)
     incomplete = digested.told({place: replace(audit, complete=False) for place, audit in audits.items()})
 
-    rows = digested.expanded(told.findings, told).to_pylist()
+    rows = digested.expanded(findings.findings, findings).to_pylist()
     lost = {(row["value"], row["partition"]) for row in rows if row["anomaly"] == "lost"}
     expired = sum(row["anomaly"] == "expired" for row in rows)
     assert lost == {(3_000, 0), (3_002, 0), (3_999, 1)}
     assert expired == 2 * low, "what a consumer read is gone, too"
-    assert told.count.sum() == len(rows)
+    assert findings.count.sum() == len(rows)
     assert "unseen" in set(incomplete.findings["anomaly"].to_pylist())
     (at_ns,) = {row["at_ns"] for row in rows if row["value"] == 3_000}
     assert at_ns == pytest.approx(3_000 * MS + 5 * MS, abs=SECOND // 4)
 
 
 def test_without_positions_it_is_not_known_what_has_expired(run: Path) -> None:
-    with _produce(run, read_origin(run / "wal"), 1000, told=False):
+    with _produce(run, read_origin(run / "wal"), 1000, positions=False):
         pass
     finish(run)
 
-    told = Digested(run, PLACES).told(dict.fromkeys(PLACES, Bounds(500, 500, complete=True)))
+    findings = Digested(run, PLACES).told(dict.fromkeys(PLACES, Bounds(500, 500, complete=True)))
 
-    assert set(told.findings["anomaly"].to_pylist()) == {"unseen"}
-    assert told.count.sum() == 1000
+    assert set(findings.findings["anomaly"].to_pylist()) == {"unseen"}
+    assert findings.count.sum() == 1000
 
 
 def test_counts_and_waits(run: Path) -> None:
@@ -136,8 +136,8 @@ def test_counts_and_waits(run: Path) -> None:
     finish(run)
     timing = Timing(Load(0, 2 * SECOND, 2 * SECOND, MS))
 
-    counts = Digested(run, PLACES).counts(timing).to_pylist()
-    waits = Digested(run, PLACES).waits(timing).to_pylist()
+    figures = Digested(run, PLACES).figures
+    counts, waits = figures.counts(timing).to_pylist(), figures.waits(timing).to_pylist()
 
     total = {name: sum(row["count"] for row in counts if row["series"] == name) for name in ("took", "due", "received")}
     assert total == {"took": 2000, "due": 2000, "received": 2000}

@@ -24,8 +24,8 @@ def _compared(run: Path, driver: str, ahead_ns: int, *, drift: float = 0.0, erro
     log, origin_ns = DriverLog(run / "wal"), read_origin(run / "wal")
     for second in range(11):
         at_ns = origin_ns + second * _SECOND
-        found = Comparison(at_ns, ahead_ns + int(drift * second * _SECOND), error_ns, ahead_ns)
-        log.compared(driver, found)
+        comparison = Comparison(at_ns, ahead_ns + int(drift * second * _SECOND), error_ns, ahead_ns)
+        log.compared(driver, comparison)
 
 
 def test_times_become_those_of_the_harness(run: Path) -> None:

@@ -12,10 +12,10 @@ _NUMBERS = st.lists(st.integers(-20, 60), max_size=40)
 
 
 def _of(*parts: list[int]) -> Intervals:
-    found = Intervals()
+    intervals = Intervals()
     for part in parts:
-        found.add(np.array(part, np.int64))
-    return found
+        intervals.add(np.array(part, np.int64))
+    return intervals
 
 
 @given(_NUMBERS, _NUMBERS, _NUMBERS)
@@ -25,7 +25,7 @@ def test_they_are_sets(first: list[int], second: list[int], third: list[int]) ->
 
     assert one.values().tolist() == sorted(expected)
     assert one.size == len(expected)
-    assert one.has(np.arange(-25, 65)).tolist() == [each in expected for each in range(-25, 65)]
+    assert one.has(np.arange(-25, 65)).tolist() == [number in expected for number in range(-25, 65)]
     assert one.minus(other).values().tolist() == sorted(expected - {*third})
     one.update(other)
     assert one.values().tolist() == sorted(expected | {*third})
@@ -33,6 +33,6 @@ def test_they_are_sets(first: list[int], second: list[int], third: list[int]) ->
 
 
 def test_consecutive_ones_need_no_room() -> None:
-    found = _of(list(range(1000)), list(range(1000, 5000)), [6000])
+    intervals = _of(list(range(1000)), list(range(1000, 5000)), [6000])
 
-    assert (found.starts.tolist(), found.ends.tolist()) == ([0, 6000], [5000, 6001])
+    assert (intervals.starts.tolist(), intervals.ends.tolist()) == ([0, 6000], [5000, 6001])

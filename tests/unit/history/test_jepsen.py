@@ -40,7 +40,7 @@ def invoked(f: str, value: str) -> str:
     if f in ("assign", "subscribe"):
         return value
     forms = next(read_all(value)) or [["poll"]]
-    texts = ["[:poll]" if each[0] == "poll" else f"[:send {each[1]} {bare(each[2])}]" for each in forms]
+    texts = ["[:poll]" if form[0] == "poll" else f"[:send {form[1]} {bare(form[2])}]" for form in forms]
     return f"[{' '.join(texts)}]"
 
 
@@ -126,10 +126,10 @@ FIXTURES: dict[str, tuple[set[str], tuple[tuple[Any, ...], ...]]] = {
 def test_jepsens_anomalies_are_found(tmp_path: Path, name: str) -> None:
     wanted, calls = FIXTURES[name]
 
-    found = anomalies(imported(tmp_path, edn(*calls)))
+    names = anomalies(imported(tmp_path, edn(*calls)))
 
-    assert bool(wanted & found) == bool(wanted), found
-    assert wanted or not found
+    assert bool(wanted & names) == bool(wanted), names
+    assert wanted or not names
 
 
 def test_sends_that_others_interrupt_keep_their_positions(tmp_path: Path) -> None:

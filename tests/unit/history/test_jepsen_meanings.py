@@ -87,7 +87,7 @@ READ = [(9, "assign", "[5]"), polled(9, (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), 
 
 
 @pytest.mark.parametrize(
-    ("then", "found"),
+    ("then", "expected"),
     [
         (  # nothing was committed in between: it goes on where it was
             [
@@ -108,12 +108,12 @@ READ = [(9, "assign", "[5]"), polled(9, (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), 
     ],
 )
 def test_a_transaction_that_did_not_commit_moves_no_consumer(
-    then: list[tuple[Any, ...]], found: set[str], tmp_path: Path
+    then: list[tuple[Any, ...]], expected: set[str], tmp_path: Path
 ) -> None:
-    told = anomalies(imported(tmp_path, edn(*ASSIGNED, *then, *READ)))
+    names = anomalies(imported(tmp_path, edn(*ASSIGNED, *then, *READ)))
 
-    assert told & {"rewound", "redelivered", "skipped"} == found
-    assert found or "sequence-jump" not in told
+    assert names & {"rewound", "redelivered", "skipped"} == expected
+    assert expected or "sequence-jump" not in names
 
 
 def test_what_jepsen_always_allows_of_writes_is_allowed_with_its_reason(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_what_jepsen_always_allows_of_writes_is_allowed_with_its_reason(tmp_path
 
     for number, (calls, name) in enumerate(((cycle, "G0"), (between, "order-violation"))):
         folder = imported(tmp_path / str(number), together(edn(*calls)))
-        found = check_run(folder).anomalies
+        judged = check_run(folder).anomalies
 
-        assert found[name].allowed, found
-        assert found[name].why.startswith("Jepsen always allows it: writes of transactions are not isolated")
+        assert judged[name].allowed, judged
+        assert judged[name].why.startswith("Jepsen always allows it: writes of transactions are not isolated")
 
 
 def together(text: str) -> str:
@@ -158,7 +158,7 @@ def test_with_subscribe_a_consumer_may_be_rebalanced_between_transactions(
 
     assert verdict.verdict == outcome, verdict.reasons
     if outcome == "valid":
-        assert {each.why.partition(":")[0] for each in verdict.anomalies.values() if each.count} == {
+        assert {anomaly.why.partition(":")[0] for anomaly in verdict.anomalies.values() if anomaly.count} == {
             "Jepsen always allows it with subscribe"
         }
 

@@ -54,7 +54,7 @@ def value(random: Random, f: str) -> str:
 def micro_op(random: Random) -> str:
     key, sent = random.choice(KEYS), random.choice(["1", '"v"'])
     pairs = [f"[{random.choice(['nil', 3])} {random.choice([8, ':y'])}]" for _ in range(random.randrange(4))]
-    polled = " ".join(f"{each} [{' '.join(pairs)}]" for each in random.sample(KEYS, random.randrange(3)))
+    polled = " ".join(f"{key} [{' '.join(pairs)}]" for key in random.sample(KEYS, random.randrange(3)))
     forms = [
         f"[:send {key} {sent}]", f"[:send {key} [{random.choice(['nil', 4, -1])} {sent}]]",
         "[:poll]", "[:poll nil]", f"[:poll {{{polled}}}]",
@@ -85,7 +85,7 @@ def read(text: str, by: Callable[..., Any], block_bytes: int) -> object:
         entries += block.entries.tolist()
         messages += [(first + row[0], *row[1:]) for row in block.messages.tolist()]
         first += block.entries.size
-    nemesis = [each for block in blocks for each in block.nemesis]
+    nemesis = [row for block in blocks for row in block.nemesis]
     return entries, messages, [text for block in blocks for _, text in block.rebalances], nemesis, names.texts
 
 

@@ -21,7 +21,7 @@ from chaoskit.history.recording.wal import WalWriter
 from chaoskit.model import payload
 
 _RUN = 2**63 + 5
-_LANES = sorted({lane.Lane, hot.Lane}, key=lambda each: each.__module__)
+_LANES = sorted({lane.Lane, hot.Lane}, key=lambda kind: kind.__module__)
 _SMALL = HEADER_BYTES + 7 * RECORD_BYTES
 """Segments that are full after a few records."""
 
@@ -108,7 +108,7 @@ def test_bursts_are_recorded_alike(  # noqa: PLR0917 - hypothesis gives them
     interval: float,
     full_every: int,
 ) -> None:
-    told = []
+    records = []
     for kind in _LANES:
         folder, broker = tmp_path_factory.mktemp("wal"), _Broker(answers, full_every)
         with WalWriter(folder, "producer-0", 0, _SMALL) as log:
@@ -130,9 +130,11 @@ def test_bursts_are_recorded_alike(  # noqa: PLR0917 - hypothesis gives them
         if interval:
             assert [due for _, _, due, _ in read] == [10**12 + int(number * interval) for number in range(sequence)]
         assert len(latencies) == 8 * acked
-        places = [each[:3] for each in broker.payloads]
-        told.append((_written(folder), sent, acked, broker.slow, places, [len(each[3]) for each in broker.payloads]))
-    assert told[0] == told[-1]
+        places = [content[:3] for content in broker.payloads]
+        records.append(
+            (_written(folder), sent, acked, broker.slow, places, [len(content[3]) for content in broker.payloads])
+        )
+    assert records[0] == records[-1]
 
 
 _CONTENTS = st.one_of(
@@ -155,7 +157,7 @@ _CONTENTS = st.one_of(
 def test_deliveries_are_recorded_alike(
     tmp_path_factory: pytest.TempPathFactory, contents: list[tuple[bytes | None, bytes | None, bool]], damage: int
 ) -> None:
-    told = []
+    records = []
     for kind in _LANES:
         folder = tmp_path_factory.mktemp("wal")
         keys: list[bytes] = []
@@ -169,8 +171,8 @@ def test_deliveries_are_recorded_alike(
         with WalWriter(folder, "consumer-0", 0, _SMALL) as log:
             made = _lane(kind, log, None, keys)
             values = made.deliveries(log.invoke(log.name("poll"), 1), deliveries, 10)
-        told.append((_written(folder), values, keys))
-    assert told[0] == told[-1]
+        records.append((_written(folder), values, keys))
+    assert records[0] == records[-1]
 
 
 @pytest.mark.parametrize("kind", _LANES)
@@ -224,7 +226,7 @@ def test_memory_is_freed(tmp_path: Path) -> None:
 
     def count() -> int:
         gc.collect()
-        return sum(isinstance(each, WalWriter) for each in gc.get_objects())
+        return sum(isinstance(content, WalWriter) for content in gc.get_objects())
 
     before = count()
     for number in range(20):

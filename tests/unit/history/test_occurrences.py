@@ -45,8 +45,8 @@ def test_payloads_that_overlap_a_range_are_found(find: Callable[[bytes, int, int
     first, second = 1, 1 + SIZE
 
     def values(start: int, end: int) -> list[int]:
-        found: list[int] = np.frombuffer(find(content, start, end, RUN, SIZE), np.int64).tolist()
-        return found
+        numbers: list[int] = np.frombuffer(find(content, start, end, RUN, SIZE), np.int64).tolist()
+        return numbers
 
     assert values(0, len(content)) == [5, 6]
     assert values(second - 1, second) == [5]

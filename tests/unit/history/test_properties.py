@@ -87,25 +87,25 @@ def _step(model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, 
         if kind == "complete":
             choice, outcome, position, error = rest
             op = pending[choice % len(pending)]
-            told = NO_POSITION if position is None else position
-            log.complete(op, origin + now, outcome, _name(log, error), told)
+            known = NO_POSITION if position is None else position
+            log.complete(op, origin + now, outcome, _name(log, error), known)
             model.operations[client, op].update(end_ns=now, outcome=OUTCOMES[outcome], error=error)
             for place, row in model.messages:
                 if place == (client, op) and row["direction"] == "sent" and OUTCOMES[outcome] == "ok":
                     row["position"] = position
         elif kind == "observed":
-            what, topic, partition, key, value, position = rest
-            told = [NO_POSITION if number is None else number for number in (value, position)]
-            log.observed(pending[-1], KINDS.index(what), log.name(topic), partition, _name(log, key), *told)
-            row = {"kind": what, "topic": topic, "partition": partition, "name": key, "value": value,
+            observed_kind, topic, partition, key, value, position = rest
+            known = [NO_POSITION if number is None else number for number in (value, position)]
+            log.observed(pending[-1], KINDS.index(observed_kind), log.name(topic), partition, _name(log, key), *known)
+            row = {"kind": observed_kind, "topic": topic, "partition": partition, "name": key, "value": value,
                    "position": position}  # fmt: skip
             model.observations.append(((client, pending[-1]), row))
         else:
             topic, partition, key, value, position, payload, delivery = rest
-            told = NO_POSITION if position is None else position
+            known = NO_POSITION if position is None else position
             count = NO_DELIVERY if delivery is None else delivery
             ids = log.name(topic), partition, _name(log, key)
-            log.received(pending[-1], *ids, value, told, origin + 1, origin + 2, origin + now, payload, count)
+            log.received(pending[-1], *ids, value, known, origin + 1, origin + 2, origin + now, payload, count)
             row = {"direction": "received", "topic": topic, "partition": partition, "key": key,
                    "value": value, "position": position, "intended_ns": 1, "sent_ns": 2,
                    "received_ns": now, "delivery": delivery, "payload": PAYLOADS[payload]}  # fmt: skip
@@ -149,14 +149,14 @@ def _assert_same(model: Model, history: History) -> None:
     def ranked(rows: list[tuple[tuple[int, int], dict[str, Any]]]) -> list[dict[str, Any]]:
         return sorted(({"op": rank[place], **row} for place, row in rows), key=lambda row: row["op"])
 
-    rows, told = ranked(model.messages), ranked(model.observations)
-    places = {(row["topic"], row["partition"]) for row in (*rows, *told)}
+    rows, observations = ranked(model.messages), ranked(model.observations)
+    places = {(row["topic"], row["partition"]) for row in (*rows, *observations)}
     assert [(p.topic, p.partition) for p in history.partitions] == sorted(places)
     for partition in history.partitions:
         place = partition.topic, partition.partition
         expected = [row for row in rows if (row["topic"], row["partition"]) == place]
         assert history.messages(*place).to_pylist() == expected
-        observed = [row for row in told if (row["topic"], row["partition"]) == place]
+        observed = [row for row in observations if (row["topic"], row["partition"]) == place]
         assert read_observations(partition).to_pylist() == observed
         assert partition.rows == len(expected) + len(observed)
         stored = [(piece.file, group) for piece in (partition.messages,) if piece for group in piece.row_groups]

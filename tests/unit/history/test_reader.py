@@ -140,7 +140,9 @@ def test_an_empty_row_group_belongs_to_no_partition(written: Path) -> None:
         writer.write_table(table.slice(0, 0))
         writer.write_table(table)
 
-    assert [each.messages.row_groups for each in History.open(written).partitions if each.messages] == [(1,)]
+    assert [partition.messages.row_groups for partition in History.open(written).partitions if partition.messages] == [
+        (1,)
+    ]
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 3], [1, 2, 3], [0, 1, 1]])

@@ -67,10 +67,10 @@ def test_an_observation_may_be_of_a_kind_of_a_plug_in(tmp_path: Path) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
     write_topics(tmp_path / "wal", {"log-0": LOG.name})
-    told = ["liked", "committed", "shared", "liked"]
+    kinds = ["liked", "committed", "shared", "liked"]
     with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
         recorder = WalRecorder(wal, run_id=7)
-        for position, kind in enumerate(told):
+        for position, kind in enumerate(kinds):
             op = recorder.invoke("look")
             recorder.observe(op, "log-0", 0, _Own(kind, position))
             recorder.complete(op)
@@ -78,7 +78,7 @@ def test_an_observation_may_be_of_a_kind_of_a_plug_in(tmp_path: Path) -> None:
 
     (partition,) = History.open(tmp_path).partitions
     observed = read_observations(partition)
-    assert observed["kind"].to_pylist() == told
+    assert observed["kind"].to_pylist() == kinds
     assert observed["name"].to_pylist() == ["group"] * 4
     assert observed["kind"].chunk(0).dictionary.to_pylist() == [*KINDS, "liked", "shared"], "no other name of the run"
 

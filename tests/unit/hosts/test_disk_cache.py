@@ -190,8 +190,8 @@ def test_equal_states_are_equal_disks(tmp_path_factory: Any, steps: Any, mode: C
         assert images.setdefault(state, image) == image
 
 
-@pytest.mark.parametrize(("block", "found"), [(b"\x0c\0\x01\x02.\0\0\0", [2]), (b"\x0c\0\x01\x02..\0\0", [])])
-def test_flushes_after_a_folder_changed_are_found(tmp_path: Path, block: bytes, found: list[int]) -> None:
+@pytest.mark.parametrize(("block", "flushes"), [(b"\x0c\0\x01\x02.\0\0\0", [2]), (b"\x0c\0\x01\x02..\0\0", [])])
+def test_flushes_after_a_folder_changed_are_found(tmp_path: Path, block: bytes, flushes: list[int]) -> None:
     log = OperationLog(tmp_path / "log")
     log.write(4096, bytes(4) + block + bytes(4084))
     log.mark(Kind.FLUSH)
@@ -200,7 +200,7 @@ def test_flushes_after_a_folder_changed_are_found(tmp_path: Path, block: bytes, 
 
     operations = read_operations(tmp_path / "log", 2**62)
 
-    assert operations.folders.tolist() == found
+    assert operations.folders.tolist() == flushes
     assert len(operations.times_ns) == 4
     assert len(read_operations(tmp_path / "log", int(operations.times_ns[1])).times_ns) == 2
 

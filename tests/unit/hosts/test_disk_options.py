@@ -56,12 +56,12 @@ def test_further_disks_are_like_the_first_where_they_do_not_say_otherwise() -> N
     options = _options(
         kind="programmable", flush="2ms", disks={"journal": "1GiB", "ledgers": {"size": "2GiB", "kind": "plain"}}
     )
-    each = options.each()
+    disks = options.each()
 
-    assert list(each) == ["data", "journal", "ledgers"]
-    assert (each["journal"].size, each["journal"].flush) == (2**30, 2_000_000)
-    assert (each["ledgers"].kind, each["ledgers"].size) == ("plain", 2 * 2**30)
-    assert LocalOptions.model_validate(options.model_dump(mode="json")).each() == each
+    assert list(disks) == ["data", "journal", "ledgers"]
+    assert (disks["journal"].size, disks["journal"].flush) == (2**30, 2_000_000)
+    assert (disks["ledgers"].kind, disks["ledgers"].size) == ("plain", 2 * 2**30)
+    assert LocalOptions.model_validate(options.model_dump(mode="json")).each() == disks
     assert "disks" not in LocalOptions().model_dump()
     assert _options(disks={"journal": "1GiB"}).each()["journal"].kind == "plain", "also after another was shown"
 

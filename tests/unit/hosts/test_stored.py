@@ -54,11 +54,11 @@ def record(folder: Path, steps: Sequence[Step], **ended: object) -> list[int]:
     end = {"at_ns": 2**61, "synced": True, "length": (folder / LOG).stat().st_size if steps else 0}
     (folder / END).write_text(json.dumps(end | ended))
     with opened(folder / LOG) as recording:
-        return [each.time_ns for each in recording]
+        return [operation.time_ns for operation in recording]
 
 
-def told(found: Stored) -> dict[int, tuple[int, int]]:
-    columns = found.values.tolist(), found.written_ns.tolist(), found.stable_ns.tolist()
+def times_of(recovered: Stored) -> dict[int, tuple[int, int]]:
+    columns = recovered.values.tolist(), recovered.written_ns.tolist(), recovered.stable_ns.tolist()
     return {value: (written, stable) for value, written, stable in zip(*columns, strict=True)}
 
 
@@ -67,46 +67,46 @@ def test_it_is_stable_from_the_flush_after_the_commit_on(tmp_path: Path) -> None
     steps: list[Step] = [(BLOCK, both[:150]), *SYNC, (BLOCK, both), *SYNC, (0, built(3))]
     at = record(tmp_path, steps)
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[0], at[4]), 2: (at[5], at[9]), 3: (at[10], NEVER)}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[0], at[4]), 2: (at[5], at[9]), 3: (at[10], NEVER)}
 
 
 @pytest.mark.parametrize("steps", [[FLUSH], [FLUSH, FLUSH], [BEGIN, FLUSH, COMMIT], [COMMIT, FLUSH]])
 def test_before_the_journal_has_committed_it_no_file_need_have_it(tmp_path: Path, steps: list[Step]) -> None:
     at = record(tmp_path, [(BLOCK, built(1)), *steps])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[0], NEVER)}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[0], NEVER)}
 
 
 def test_what_was_written_after_the_transaction_began_waits_for_the_next_one(tmp_path: Path) -> None:
     at = record(tmp_path, [BEGIN, (BLOCK, built(1)), FLUSH, COMMIT, FLUSH, *SYNC])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[1], at[8])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[1], at[8])}
 
 
 def test_a_write_in_place_needs_no_commit(tmp_path: Path) -> None:
     """So a file is that was preallocated, and is synced with fdatasync."""
     at = record(tmp_path, [(BLOCK, bytes(BLOCK)), *SYNC, (BLOCK, built(1)), FLUSH])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[5], at[6])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[5], at[6])}
 
 
 def test_a_write_in_place_is_not_stable_by_a_flush_of_the_journal(tmp_path: Path) -> None:
     at = record(tmp_path, [(BLOCK, bytes(BLOCK)), *SYNC, BEGIN, (BLOCK, built(1)), FLUSH, COMMIT, FLUSH])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[6], NEVER)}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[6], NEVER)}
 
 
 def test_a_record_of_the_log_of_xfs_is_a_commit(tmp_path: Path) -> None:
     at = record(tmp_path, [(BLOCK, built(1)), FLUSH, (0, b"\xfe\xed\xba\xbe"), FLUSH])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[0], at[3])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[0], at[3])}
 
 
 def test_a_payload_across_writes_in_any_order_is_found(tmp_path: Path) -> None:
     content = built(1)
     at = record(tmp_path, [(1060, content[60:]), *SYNC, (1000, content[:20]), (1020, content[20:60]), *SYNC])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[6], at[10])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[6], at[10])}
 
 
 @pytest.mark.parametrize("length", [5, 30, 60])
@@ -117,7 +117,7 @@ def test_a_payload_that_goes_on_in_another_block_is_found(tmp_path: Path, tail_f
     parts: list[Step] = [(BLOCK - length, content[:length]), (2 * BLOCK, bytes(BLOCK) + content[length:])]
     at = record(tmp_path, [*(parts[::-1] if tail_first else parts), *SYNC])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[2], at[5])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[2], at[5])}
 
 
 @pytest.mark.parametrize(
@@ -133,33 +133,33 @@ def test_a_payload_that_goes_on_in_another_block_is_found(tmp_path: Path, tail_f
 def test_parts_that_may_not_belong_together_are_no_payload(tmp_path: Path, later: list[Step]) -> None:
     record(tmp_path, [(BLOCK - 60, built(1)[:60]), *later, *SYNC])
 
-    assert 1 not in told(stored(tmp_path, RUN, SIZE))
+    assert 1 not in times_of(stored(tmp_path, RUN, SIZE))
 
 
 def test_one_tail_completes_one_payload(tmp_path: Path) -> None:
     heads: list[Step] = [(place * BLOCK - 60, built(value)[:60]) for value, place in ((1, 1), (2, 2))]
     record(tmp_path, [*heads, (4 * BLOCK, built(1)[60:]), *SYNC])
 
-    assert len(told(stored(tmp_path, RUN, SIZE))) == 1
+    assert len(times_of(stored(tmp_path, RUN, SIZE))) == 1
 
 
 def test_a_cut_takes_back_what_was_not_flushed(tmp_path: Path) -> None:
     content = built(1)
     record(tmp_path, [(1050, content[50:]), CUT, (1000, content[:50]), FLUSH])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {}
 
 
 def test_what_a_cut_took_back_was_never_written(tmp_path: Path) -> None:
     at = record(tmp_path, [(1000, built(1)), CUT, FLUSH, (1000, built(2)), *SYNC, CUT])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (NEVER, NEVER), 2: (at[3], at[7])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (NEVER, NEVER), 2: (at[3], at[7])}
 
 
 def test_what_was_written_again_after_a_cut_counts_from_then_on(tmp_path: Path) -> None:
     at = record(tmp_path, [(1000, built(1)), CUT, FLUSH, (1000, built(1)), *SYNC])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[3], at[7])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[3], at[7])}
 
 
 def test_what_the_disk_destaged_stays_there_at_a_cut(tmp_path: Path) -> None:
@@ -167,32 +167,32 @@ def test_what_the_disk_destaged_stays_there_at_a_cut(tmp_path: Path) -> None:
     steps: list[Step] = [(1050, content[50:]), Kind.DESTAGE, (5000, b"x"), CUT, (1000, content[:50]), *SYNC]
     at = record(tmp_path, steps)
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {1: (at[4], at[8])}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {1: (at[4], at[8])}
 
 
 def test_what_was_overwritten_before_the_flush_is_not_stable(tmp_path: Path) -> None:
     record(tmp_path, [(1000, built(1) + built(2)), (1000, bytes(SIZE)), *SYNC])
 
-    found = stored(tmp_path, RUN, SIZE)
+    recovered = stored(tmp_path, RUN, SIZE)
 
-    assert list(told(found)) == [2]
-    assert found.overwritten == 1
+    assert list(times_of(recovered)) == [2]
+    assert recovered.overwritten == 1
 
 
 def test_what_is_overwritten_later_is_counted(tmp_path: Path) -> None:
     record(tmp_path, [(1000, built(1) + built(2)), *SYNC, (1000, built(1) + built(3))])
 
-    found = stored(tmp_path, RUN, SIZE)
+    recovered = stored(tmp_path, RUN, SIZE)
 
-    assert list(told(found)) == [1, 2, 3]
-    assert found.overwritten == 1
+    assert list(times_of(recovered)) == [1, 2, 3]
+    assert recovered.overwritten == 1
 
 
 @pytest.mark.parametrize("content", [built(1)[:-1] + b"?", payload.build(RUN + 1, 1, 1, 2, b"f" * 60), b"CHK1" * 40])
 def test_what_is_no_whole_payload_of_the_run_is_not_found(tmp_path: Path, content: bytes) -> None:
     record(tmp_path, [(1000, content), *SYNC])
 
-    assert told(stored(tmp_path, RUN, SIZE)) == {}
+    assert times_of(stored(tmp_path, RUN, SIZE)) == {}
 
 
 @pytest.mark.parametrize("lacking", [1, 40])
@@ -202,10 +202,10 @@ def test_a_recording_that_is_torn_or_too_short_is_told(tmp_path: Path, lacking: 
     with (tmp_path / LOG).open("rb+") as file:
         file.truncate(length - lacking)
 
-    found = stored(tmp_path, RUN, SIZE)
+    recovered = stored(tmp_path, RUN, SIZE)
 
-    assert found.torn
-    assert len(found.values) == 1
+    assert recovered.torn
+    assert len(recovered.values) == 1
 
 
 def test_what_was_half_recorded_after_the_end_makes_nothing_torn(tmp_path: Path) -> None:
@@ -213,9 +213,14 @@ def test_what_was_half_recorded_after_the_end_makes_nothing_torn(tmp_path: Path)
     with (tmp_path / LOG).open("ab") as file:
         file.write(b"ckop")
 
-    found = stored(tmp_path, RUN, SIZE)
+    recovered = stored(tmp_path, RUN, SIZE)
 
-    assert (found.torn, found.synced, found.ended_ns, list(found.syncs_ns)) == (False, False, 2**61, [5])
+    assert (recovered.torn, recovered.synced, recovered.ended_ns, list(recovered.syncs_ns)) == (
+        False,
+        False,
+        2**61,
+        [5],
+    )
 
 
 def test_without_its_end_a_recording_is_refused(tmp_path: Path) -> None:
@@ -269,7 +274,7 @@ def test_what_is_stable_is_what_the_disk_has_at_its_flushes(
         for places, disk in ((seen, now), (flushed, medium)):
             places[at_ns] = {value for value in range(6) if built(value) in disk}
 
-    for value, (written_ns, stable_ns) in told(stored(folder, RUN, SIZE)).items():
+    for value, (written_ns, stable_ns) in times_of(stored(folder, RUN, SIZE)).items():
         assert written_ns == NEVER or value in seen[written_ns]
         assert stable_ns == NEVER or value in flushed[stable_ns]
         assert written_ns <= stable_ns
@@ -279,8 +284,8 @@ def test_what_is_noted_is_settled_in_batches(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(finds, "_BATCH", 2)
     at = record(tmp_path, [step for value in range(9) for step in ((1000, built(value % 3)), *SYNC)])
 
-    found = stored(tmp_path, RUN, SIZE)
+    recovered = stored(tmp_path, RUN, SIZE)
 
-    assert found.values.tolist() == [0, 1, 2]
-    assert np.array_equal(found.written_ns, at[:15:5])
-    assert np.array_equal(found.stable_ns, at[4:15:5])
+    assert recovered.values.tolist() == [0, 1, 2]
+    assert np.array_equal(recovered.written_ns, at[:15:5])
+    assert np.array_equal(recovered.stable_ns, at[4:15:5])

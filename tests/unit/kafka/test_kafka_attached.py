@@ -25,7 +25,7 @@ class _Reporter:
 
 
 def _observed(monkeypatch: pytest.MonkeyPatch, levels: dict[str, int] | None, **options: Any) -> dict[str, int]:
-    def told(*_: object) -> dict[str, int]:
+    def features(*_: object) -> dict[str, int]:
         if levels is None:
             raise OSError
         return levels
@@ -33,7 +33,7 @@ def _observed(monkeypatch: pytest.MonkeyPatch, levels: dict[str, int] | None, **
     monkeypatch.setattr(attached, "Reporter", _Reporter)
     monkeypatch.setattr(attached, "connect", lambda *_: None)
     monkeypatch.setattr(attached, "_nodes", lambda *_: [Node("n1", "k1:9092", "1")])
-    monkeypatch.setattr(attached, "features", told)
+    monkeypatch.setattr(attached, "features", features)
     given = KafkaOptions(**{"version": "4.1.1", **options})
     return attached.observe({"bootstrap.servers": "k1:9092"}, 1, given).features
 

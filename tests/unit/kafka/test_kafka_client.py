@@ -149,7 +149,7 @@ class FailingProducer:
 def test_a_producer_that_failed_for_good_is_replaced_and_leaves_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clusters.kafka.clients.producer.Producer", FailingProducer)
     completed: list[tuple[Any, ...]] = []
-    producer = KafkaProducer({}, lambda *what: completed.append(what))
+    producer = KafkaProducer({}, lambda *completion: completed.append(completion))
     producer.send("log-0", 0, None, b"x", 7)
 
     producer.poll(0)

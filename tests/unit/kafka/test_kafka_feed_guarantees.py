@@ -25,10 +25,10 @@ def _allowed(anomaly: str, producer: dict[str, Any], *effects: Effect, model: Da
 
 
 def test_what_is_sent_again_may_come_twice() -> None:
-    found = _allowed("redelivered", RESENDS, CUT_OFF)
+    allowance = _allowed("redelivered", RESENDS, CUT_OFF)
 
-    assert found.allowed
-    assert found.remedy == "set enable.idempotence=true"
+    assert allowance.allowed
+    assert allowance.remedy == "set enable.idempotence=true"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ FOLLOWING = {
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
     """Return what is allowed, without what only follows, without cycles of transactions, and without subscriptions."""
     table = guarantees(declared, effects)
-    return {name for name, each in table.items() if each.allowed} - {*FOLLOWING, *CYCLES, *OF_SUBSCRIPTIONS}
+    return {name for name, allowance in table.items() if allowance.allowed} - {*FOLLOWING, *CYCLES, *OF_SUBSCRIPTIONS}
 
 
 ALL_CUT = effect("power-cut", "n1", "n2", "n3")
@@ -244,7 +244,7 @@ def test_without_a_setting_the_default_of_the_client_that_reads_decides() -> Non
 
 
 def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
-    of_logs = {each.name for each in anomalies().values() if LOG in each.models and not each.measured}
+    of_logs = {anomaly.name for anomaly in anomalies().values() if LOG in anomaly.models and not anomaly.measured}
 
     assert of_logs - OF_SUBSCRIPTIONS - {"unseen"} == set(guarantees(_declared(), [])) - OF_SUBSCRIPTIONS
 

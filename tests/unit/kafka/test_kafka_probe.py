@@ -124,8 +124,8 @@ def test_levels_of_features_are_read_from_the_tags_of_a_response() -> None:
         asked = connection.recv(100)
         (correlation,) = struct.unpack_from(">i", asked, 8)
         keys = b"\x02" + struct.pack(">hhh", 18, 0, 4) + b"\0"
-        told = levels(kraft_version=1, eligible_leader_replicas_version=1)
-        tags = tagged((0, levels(kraft_version=1)), (1, struct.pack(">q", 7)), (2, told))
+        answer = levels(kraft_version=1, eligible_leader_replicas_version=1)
+        tags = tagged((0, levels(kraft_version=1)), (1, struct.pack(">q", 7)), (2, answer))
         content = struct.pack(">ih", correlation, 0) + keys + struct.pack(">i", 0) + tags
         connection.sendall(struct.pack(">i", len(content)) + content)
 

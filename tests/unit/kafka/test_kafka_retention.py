@@ -80,9 +80,9 @@ def test_a_clock_that_is_ahead_makes_messages_old(ahead_ns: int, deleted: bool) 
     ],
 )
 def test_how_far_a_fault_moves_clocks_ahead(kind: str, parameters: dict[str, Any], ahead_ns: int) -> None:
-    found = nemesis(kind)
+    plugin = nemesis(kind)
 
-    assert found.ahead_ns(found.parameters.model_validate(parameters), HOUR) == ahead_ns
+    assert plugin.ahead_ns(plugin.parameters.model_validate(parameters), HOUR) == ahead_ns
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,10 @@ class Library:
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         if self.failure is not None:
             raise KafkaException(KafkaError(self.failure))
-        return [TopicPartition(each.topic, each.partition, 7 if each.offset <= 1000 else -1) for each in wanted]
+        return [
+            TopicPartition(partition.topic, partition.partition, 7 if partition.offset <= 1000 else -1)
+            for partition in wanted
+        ]
 
     def seek(self, target: TopicPartition) -> None:
         if target.partition != 0:
@@ -37,9 +40,9 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> KafkaConsumer:
 
 
 def library(consumer: KafkaConsumer) -> Library:
-    found = consumer._consumer
-    assert isinstance(found, Library)
-    return found
+    inner = consumer._consumer
+    assert isinstance(inner, Library)
+    return inner
 
 
 def test_a_position_is_sought_as_it_is(consumer: KafkaConsumer) -> None:

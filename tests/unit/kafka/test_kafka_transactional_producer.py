@@ -129,7 +129,7 @@ def test_a_plain_producer_leaves_the_transactional_id_out(monkeypatch: pytest.Mo
     clients.transactional_producer({}, "chaoskit-0", lambda *_: None)
     clients.transactional_producer({"transactional.id": "mine"}, "chaoskit-0", lambda *_: None)
 
-    assert [each.get("transactional.id") for each in given] == [None, "chaoskit-0", "mine"]
+    assert [settings.get("transactional.id") for settings in given] == [None, "chaoskit-0", "mine"]
 
 
 def test_a_transactional_id_is_refused_where_nobody_writes_in_transactions() -> None:

@@ -31,18 +31,18 @@ def _says(leader: int) -> dict[Any, Any]:
     ],
 )
 def test_most_brokers_are_believed(leaders: list[int], brokers: int, leader: int, unsure: bool) -> None:
-    agreed, open_ = majority([_says(each) for each in leaders], brokers)
+    agreed, open_ = majority([_says(leader) for leader in leaders], brokers)
 
     assert (agreed[_PLACE].leader, open_) == (leader, unsure)
 
 
 def test_the_word_of_one_that_is_cut_off_does_not_count() -> None:
-    told = {"a": 1, "b": 2, "c": 2}
+    answers = {"a": 1, "b": 2, "c": 2}
     connected = []
 
     def connect(address: str) -> Any:
         connected.append(address)
-        partitions = {0: SimpleNamespace(leader=told[address])}
+        partitions = {0: SimpleNamespace(leader=answers[address])}
         topics = {"t": SimpleNamespace(partitions=partitions), "other": SimpleNamespace(partitions=partitions)}
         return SimpleNamespace(list_topics=lambda **_: SimpleNamespace(topics=topics))
 

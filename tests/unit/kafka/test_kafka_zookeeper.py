@@ -183,9 +183,9 @@ def test_the_oldest_release_gets_a_client_of_zookeeper_that_connects(monkeypatch
         artifacts.fetch(version)
 
     oldest, next_, last = asked
-    assert [each.main[1] for each in asked] == ["kafka_2.12", "kafka_2.13", "kafka_2.13"]
+    assert [release.main[1] for release in asked] == ["kafka_2.12", "kafka_2.13", "kafka_2.13"]
     assert ("org.apache.zookeeper", "zookeeper", "3.5.10") in oldest.others
-    assert not [each for release in (next_, last) for each in release.others if each[1] == "zookeeper"]
+    assert not [other for release in (next_, last) for other in release.others if other[1] == "zookeeper"]
 
 
 def _declared(forced: str = "yes") -> Declared:
@@ -238,12 +238,12 @@ class Tree:
 
 def _ensemble(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> Ensemble:
     @contextmanager
-    def connected(servers: str, what: str) -> Iterator[Tree]:
+    def connected(servers: str, purpose: str) -> Iterator[Tree]:
         assert servers == "10.0.0.4:2181"
         yield tree
 
     monkeypatch.setattr(ensemble, "connected", connected)
-    hosts: Any = [SimpleNamespace(name=f"n{index}", address=each) for index, each in enumerate(ADDRESSES, 1)]
+    hosts: Any = [SimpleNamespace(name=f"n{index}", address=address) for index, address in enumerate(ADDRESSES, 1)]
     return Ensemble(hosts, _options(zookeeper={"hosts": 1}))
 
 

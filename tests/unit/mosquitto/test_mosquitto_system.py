@@ -75,8 +75,8 @@ def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
     first = mosquitto_conf(in_effect(options, "10.0.0.1", "/data", "10.0.0.2")).splitlines()
     second = mosquitto_conf(in_effect(options, "10.0.0.2", "/data")).splitlines()
 
-    told = ["address 10.0.0.2:1883", "topic # out 2", "cleansession false", "restart_timeout 1"]
-    assert first[first.index("connection chaoskit") + 1 :] == told
+    lines = ["address 10.0.0.2:1883", "topic # out 2", "cleansession false", "restart_timeout 1"]
+    assert first[first.index("connection chaoskit") + 1 :] == lines
     assert not [line for line in second if line.startswith(("connection", "address", "topic"))]
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "words"),
     [
         ({"cluster": {"system": "mosquitto", "hosts": 3}}, "cluster.hosts: 3: .*set hosts: 1"),
         ({"cluster": {"system": "mosquitto", "hosts": 1, "bridge": {}}}, "a bridge is between two .*; set hosts: 2"),
@@ -130,8 +130,8 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
         ({"workload": {**SHARING, "consumers": 3, "leavers": 1}}, "workload.leavers: .*; remove consumer.share"),
     ],
 )
-def test_what_cannot_work_is_refused(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_what_cannot_work_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
         _check_all(_content(**changes))
 
 
@@ -247,7 +247,7 @@ class _Case:
     ],
 )
 def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
-    (rule,) = (each for each in RULES if each.id == f"mosquitto.{case.rule}")
+    (rule,) = (rule for rule in RULES if rule.id == f"mosquitto.{case.rule}")
     options, traits = MosquittoOptions(config=case.config, bridge=case.bridge), (Paced(200, 1, 100),)
     declared = Declared(options, 1, 1, (), case.producer, case.consumer, traits, 10 * SECOND)
 
@@ -258,7 +258,7 @@ def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
 @pytest.mark.parametrize(("config", "most"), [({}, [1000]), (ALL, []), ({"max_queued_messages": 7}, [7])])
 def test_so_many_messages_wait_for_a_subscriber(config: dict[str, Any], most: list[int]) -> None:
     """What exceeds them, by the record, is tried in tests/unit/verdicts."""
-    (rule,) = (each for each in RULES if each.id == "mosquitto.queue-full")
+    (rule,) = (rule for rule in RULES if rule.id == "mosquitto.queue-full")
     declared = Declared(MosquittoOptions(config=config), 1, 1, (), {}, {}, (Paced(200, 1, 100),), 10 * SECOND)
 
     assert [mechanism.most for mechanism in rule.mechanisms(declared) if isinstance(mechanism, Limit)] == most
@@ -277,7 +277,7 @@ _PLUGIN = "/usr/lib/x86_64-linux-gnu/mosquitto/mosquitto_persist_sqlite.so"
     ],
 )
 def test_why_messages_were_not_saved(config: dict[str, Any], words: str) -> None:
-    (rule,) = (each for each in RULES if each.id == "mosquitto.unsaved")
+    (rule,) = (rule for rule in RULES if rule.id == "mosquitto.unsaved")
     declared = Declared(MosquittoOptions(config=config), 1, 1, (), {}, {}, load_ns=30 * SECOND)
 
     assert words in guaranteed.applies(rule, declared, [KILLED])
@@ -293,7 +293,7 @@ def test_why_messages_were_not_saved(config: dict[str, Any], words: str) -> None
     ],
 )
 def test_a_bridge_that_hides_gets_all_back_without_a_fault(bridge: Bridge | None, applies: bool) -> None:
-    (rule,) = (each for each in RULES if each.id == "mosquitto.echo")
+    (rule,) = (rule for rule in RULES if rule.id == "mosquitto.echo")
 
     assert bool(guaranteed.applies(rule, Declared(MosquittoOptions(bridge=bridge), 2, 2, (), {}, {}), [])) == applies
 

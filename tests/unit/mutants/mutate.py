@@ -24,8 +24,8 @@ def scenario(content: dict[str, Any], draw: Random) -> dict[str, Any]:
     """Return a scenario with one or two mistakes."""
     changed: dict[str, Any] = json.loads(json.dumps(content))
     for _ in range(draw.randint(1, 2)):
-        if found := list(places(changed)):
-            draw.choice(_MISTAKES)(*draw.choice(found), draw)
+        if spots := list(places(changed)):
+            draw.choice(_MISTAKES)(*draw.choice(spots), draw)
     return changed
 
 
@@ -86,7 +86,7 @@ def text(content: bytes, draw: Random) -> bytes:
 
 def folder(path: Path, draw: Random) -> str:
     """Damage one file of a folder; return what was done."""
-    file = draw.choice(sorted(each for each in path.rglob("*") if each.is_file()))
+    file = draw.choice(sorted(entry for entry in path.rglob("*") if entry.is_file()))
     way = draw.choice((*WAYS, "some pieces", "a folder", "a link"))
     content = file.read_bytes()
     file.unlink()

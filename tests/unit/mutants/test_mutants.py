@@ -154,9 +154,9 @@ def test_a_damaged_store_as_another_user(seed: int, run: Path) -> None:
     draw = Random(seed)
     with open_folder() as store:
         folder = _copied(run, store, draw)
-        entries = [each for each in folder.rglob("*") if not each.is_symlink()]
-        for each in draw.sample(entries, draw.randint(0, 3)):
-            each.chmod(draw.choice((0o000, 0o400, 0o600, 0o700)))
+        entries = [path for path in folder.rglob("*") if not path.is_symlink()]
+        for entry in draw.sample(entries, draw.randint(0, 3)):
+            entry.chmod(draw.choice((0o000, 0o400, 0o600, 0o700)))
 
         _check_ended(chaoskit(BECOME, *_arguments(draw, folder)))
 

@@ -18,10 +18,10 @@ def test_all_messages_of_both_directions_are_counted_and_pass() -> None:
 
     assert [rules.chosen(of, Header(name, 1)) for of, name in sent] == [None] * len(sent)
 
-    told = rules.report("r")
-    assert told is not None
-    assert told["tally"] == {"request Fetch": 2, "response Fetch": 1, "request Vote": 1}
-    assert told["done"] == told["matched"] == len(sent)
+    report = rules.report("r")
+    assert report is not None
+    assert report["tally"] == {"request Fetch": 2, "response Fetch": 1, "request Vote": 1}
+    assert report["done"] == report["matched"] == len(sent)
 
 
 def test_one_message_is_counted_in_its_direction_for_its_client() -> None:
@@ -30,9 +30,9 @@ def test_one_message_is_counted_in_its_direction_for_its_client() -> None:
     for of, client in ((REQUEST, "c1"), (RESPONSE, "c1"), (REQUEST, "b1")):
         rules.chosen(of, Header("Fetch", 1, client))
 
-    told = rules.report("r")
-    assert told is not None
-    assert told["tally"] == {"request Fetch": 1}
+    report = rules.report("r")
+    assert report is not None
+    assert report["tally"] == {"request Fetch": 1}
 
 
 def test_a_census_does_not_keep_other_rules_from_their_messages() -> None:

@@ -26,8 +26,8 @@ def _pair(buffer: int = 0) -> tuple[socket.socket, socket.socket]:
     """Return two connected sockets, the first of which has a small receive buffer if one is given."""
     with socket.socket() as listener:
         caller = socket.socket()
-        for each in (listener, caller) if buffer else ():
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        for end in (listener, caller) if buffer else ():
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         caller.connect(listener.getsockname())
@@ -66,8 +66,8 @@ class Connection:
 
     def close(self) -> None:
         self.channel.close()
-        for each in (self.client, self.server, self.poll):
-            each.close()
+        for end in (self.client, self.server, self.poll):
+            end.close()
 
     def spin(self, until: Callable[[], bool] = lambda: False, at_most_s: float = 0.2) -> None:
         """Serve for a while, or until something is so."""
@@ -116,8 +116,8 @@ def connect() -> Iterator[Connect]:
         return made[-1]
 
     yield one
-    for each in made:
-        each.close()
+    for side in made:
+        side.close()
 
 
 @pytest.mark.parametrize("half_closed", [True, False])

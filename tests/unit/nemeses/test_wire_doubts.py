@@ -18,9 +18,11 @@ KNOWN = {
 }
 
 
-def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, *, boots: int = 1, dark: bool = False) -> Any:
+def _struck(
+    report: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, *, boots: int = 1, dark: bool = False
+) -> Any:
     """Return a strike on a host whose tap tells this; None: there is none."""
-    monkeypatch.setattr(placing, "call", lambda *_: told)
+    monkeypatch.setattr(placing, "call", lambda *_: report)
     monkeypatch.setattr(fault, "check_held", lambda _: None)
     monkeypatch.setattr(fault, "_boots", lambda _: 1)
     doubts: list[Any] = []
@@ -36,16 +38,16 @@ def _struck(told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch, *, boo
     )
 
 
-@pytest.mark.parametrize("told", [None, {**KNOWN, "rule": None}], ids=["no tap", "another one"])
+@pytest.mark.parametrize("report", [None, {**KNOWN, "rule": None}], ids=["no tap", "another one"])
 def test_a_tap_that_has_ended_is_no_effect_and_a_doubt(
-    told: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+    report: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strike = _struck(told, monkeypatch)
+    strike = _struck(report, monkeypatch)
 
     with pytest.raises(NemesisError, match=r"the tap on n1 has ended; its log was .*/tap\.log"):
         WireFault().verify(strike)
     WireFault().verify_healed(strike)
-    assert [each.consequence for each in strike.doubts] == ["messages passed untouched"]
+    assert [doubt.consequence for doubt in strike.doubts] == ["messages passed untouched"]
 
 
 def test_a_boot_ends_a_tap_without_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:

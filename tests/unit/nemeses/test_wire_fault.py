@@ -129,9 +129,9 @@ BOTH_WAYS = Wire({1: "m:D"}, ("SEND", "FLOW"), ("SEND_RECEIPT",), named=False)
     ],
 )
 def test_where_both_directions_have_their_names_each_is_asked_for_its_own(keys: dict[str, Any], why: str) -> None:
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInput) as raised:
         check_names(BOTH_WAYS, WireParameters(**{"then": "drop", **keys}))
-    assert why in str(told.value)
+    assert why in str(raised.value)
 
 
 @pytest.mark.parametrize(("message", "of"), [("SEND", "request"), ("SEND_RECEIPT", "response")])

@@ -54,7 +54,7 @@ class Direction:
         for part in parts:
             self.flow.feed(part)
         self.flow.end()
-        return b"".join(each for each in self.flow.out if isinstance(each, bytes))
+        return b"".join(chunk for chunk in self.flow.out if isinstance(chunk, bytes))
 
 
 def cuts(session: bytes, size: int) -> list[bytes]:
@@ -94,7 +94,7 @@ def test_a_session_cut_at_every_byte_is_the_same_messages() -> None:
 def test_what_is_done_with_the_first(then: str, passed: list[int], ends: str, size: int) -> None:
     direction = Direction(then=then, which=[1])
 
-    assert direction.fed(cuts(b"".join(SESSION), size)) == b"".join(SESSION[each] for each in passed)
+    assert direction.fed(cuts(b"".join(SESSION), size)) == b"".join(SESSION[index] for index in passed)
     assert direction.flow.ends == ends
 
 
@@ -111,7 +111,7 @@ def test_a_garbled_message_has_one_other_byte_behind_its_head() -> None:
 
     out = direction.fed([b"".join(SESSION)])
 
-    changed = [at for at, (here, there) in enumerate(zip(out, b"".join(SESSION), strict=True)) if here != there]
+    changed = [at for at, (here, before) in enumerate(zip(out, b"".join(SESSION), strict=True)) if here != before]
     assert len(changed) == 1
     assert 270 < changed[0] - len(SESSION[0]) < len(SESSION[1])
 

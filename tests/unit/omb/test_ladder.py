@@ -19,33 +19,33 @@ def test_the_highest_rate_is_found(bearable: int, first: int) -> None:
         tried.append(rate)
         return rate <= bearable
 
-    found = search(bears, first, 10_000_000)
+    bracket = search(bears, first, 10_000_000)
 
-    assert found.borne <= bearable
-    assert found.failed is not None
-    assert bearable < found.failed
-    assert not found.borne or found.failed <= 1.1 * found.borne + 1
-    assert tried.count(found.failed) == 2, "each end was run once more"
-    assert tried.count(found.borne) == (2 if found.borne else 0)
+    assert bracket.borne <= bearable
+    assert bracket.failed is not None
+    assert bearable < bracket.failed
+    assert not bracket.borne or bracket.failed <= 1.1 * bracket.borne + 1
+    assert tried.count(bracket.failed) == 2, "each end was run once more"
+    assert tried.count(bracket.borne) == (2 if bracket.borne else 0)
     assert len(tried) < 40
 
 
 def test_a_rate_that_failed_by_chance_is_not_the_end() -> None:
     spoilt = itertools.count()
 
-    found = search(lambda rate: rate <= 50_000 and not (rate == 4000 and next(spoilt) == 0), 1000, 1_000_000)
+    bracket = search(lambda rate: rate <= 50_000 and not (rate == 4000 and next(spoilt) == 0), 1000, 1_000_000)
 
-    assert 45_000 < found.borne <= 50_000
+    assert 45_000 < bracket.borne <= 50_000
 
 
 def test_a_rate_that_was_borne_by_chance_is_not_told() -> None:
     lucky = itertools.count()
 
-    found = search(lambda rate: rate <= 5000 or (rate == 8000 and next(lucky) == 0), 1000, 1_000_000)
+    bracket = search(lambda rate: rate <= 5000 or (rate == 8000 and next(lucky) == 0), 1000, 1_000_000)
 
-    assert 4500 < found.borne <= 5000
+    assert 4500 < bracket.borne <= 5000
 
 
-@pytest.mark.parametrize(("bearable", "found"), [(10**9, Bracket(3000, None)), (0, Bracket(0, 7))])
-def test_ends(bearable: int, found: Bracket) -> None:
-    assert search(lambda rate: rate <= bearable, 1000, 3000) == found
+@pytest.mark.parametrize(("bearable", "bracket"), [(10**9, Bracket(3000, None)), (0, Bracket(0, 7))])
+def test_ends(bearable: int, bracket: Bracket) -> None:
+    assert search(lambda rate: rate <= bearable, 1000, 3000) == bracket

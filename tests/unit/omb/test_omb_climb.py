@@ -19,7 +19,7 @@ WORKLOAD: Any = SimpleNamespace(
 
 
 @pytest.mark.parametrize(
-    ("late_ms", "took_ms", "told"),
+    ("late_ms", "took_ms", "words"),
     [
         (0, 2, ""),
         (1400, 2, "1 % of the sends were made 1,400.0 ms late or more"),
@@ -27,15 +27,15 @@ WORKLOAD: Any = SimpleNamespace(
         (15, 4, ""),
     ],
 )
-def test_what_waited_before_it_was_sent_counts(late_ms: int, took_ms: int, told: str) -> None:
+def test_what_waited_before_it_was_sent_counts(late_ms: int, took_ms: int, words: str) -> None:
     due = np.arange(10_000) * MS
     late = np.where(np.arange(due.size) % 20 == 0, late_ms * MS, 0)
     took = np.full(due.size, took_ms * MS)
     done, none = due + late + took, np.zeros(0, np.int64)
-    found = Measured(0, 10_000 * MS, done, took, late, none, np.sort(due + late), done, took, np.sort(done))
-    document = result(found, WORKLOAD, "d")
+    measurements = Measured(0, 10_000 * MS, done, took, late, none, np.sort(due + late), done, took, np.sort(done))
+    document = result(measurements, WORKLOAD, "d")
     verdict = SimpleNamespace(verdict="valid", headline="")
 
-    run: Any = SimpleNamespace(document=document, doubts=(), verdict=verdict, due_p99_ms=found.due_p99_ms)
+    run: Any = SimpleNamespace(document=document, doubts=(), verdict=verdict, due_p99_ms=measurements.due_p99_ms)
 
-    assert why_not(run, 1000, 20 * MS) == told
+    assert why_not(run, 1000, 20 * MS) == words

@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Path:
         WalWriter(tmp_path / "wal", "consumer-0", 1) as consumer,
         WalWriter(tmp_path / "wal", "auditor", 2) as auditor,
     ):
-        topics = [each.name("t") for each in (producer, consumer, auditor)]
+        topics = [client.name("t") for client in (producer, consumer, auditor)]
         for number in range(2500):
             due_ns = start_ns + number * 10 * _MS
             sent_ns = due_ns + 250_000
@@ -84,7 +84,7 @@ def test_all_fields_in_their_order(run: Path) -> None:
     assert list(document) == _FIELDS
     assert f"all {len(document)} fields" in BENCH.read_text(encoding="utf-8")
     series = [value for value in document.values() if isinstance(value, list)]
-    assert {len(each) for each in series} == {2}, "periods of 10 s; the warm-up is not in the file"
+    assert {len(values) for values in series} == {2}, "periods of 10 s; the warm-up is not in the file"
 
 
 def test_the_figures_are_true(run: Path) -> None:
@@ -121,8 +121,8 @@ def test_quantiles_ascend_to_the_maximum(run: Path) -> None:
 
 
 def test_a_run_without_consumers(run: Path) -> None:
-    found = measured(run, _S, 5 * _S, 7 * _S)
-    document = result(found, _WORKLOAD.model_copy(update={"subscriptionsPerTopic": 0}), "Kafka")
+    measurements = measured(run, _S, 5 * _S, 7 * _S)
+    document = result(measurements, _WORKLOAD.model_copy(update={"subscriptionsPerTopic": 0}), "Kafka")
 
     assert len(document["publishRate"]) == 1, "a test of less than a period is one period"
     assert document["backlog"] == [0]

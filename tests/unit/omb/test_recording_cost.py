@@ -18,7 +18,7 @@ def test_recording_takes_time_in_each_way(size: int) -> None:
 
 
 def test_the_cost_is_told_in_words() -> None:
-    told = recording(RecordingCost(1000, 0.91, 5.2, 0.84))
+    words = recording(RecordingCost(1000, 0.91, 5.2, 0.84))
 
-    assert told.startswith("Recording a message of 1,000 bytes takes 0.9 us of CPU time when it is sent (5.2 us if")
-    assert "and 0.8 us when it is received" in told
+    assert words.startswith("Recording a message of 1,000 bytes takes 0.9 us of CPU time when it is sent (5.2 us if")
+    assert "and 0.8 us when it is received" in words

@@ -36,7 +36,7 @@ def _broker(monkeypatch: pytest.MonkeyPatch, status: int, content: Any) -> Itera
 
         do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
 
-        def log_message(self, *what: Any) -> None:
+        def log_message(self, *words: Any) -> None:
             """Say nothing."""
 
     server = HTTPServer((ADDRESS, 0), Handler)

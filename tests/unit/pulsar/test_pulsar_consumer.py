@@ -47,11 +47,11 @@ class FakeSource:
     def read_next(self, timeout_ms: int) -> FakeMessage:
         if not self.messages:
             raise pulsar.Timeout("nothing there")
-        found = self.messages.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        assert isinstance(found, FakeMessage)
-        return found
+        message = self.messages.pop(0)
+        if isinstance(message, Exception):
+            raise message
+        assert isinstance(message, FakeMessage)
+        return message
 
     receive = read_next
 
@@ -103,8 +103,8 @@ def _client(monkeypatch: pytest.MonkeyPatch, **partitions: list[Any]) -> FakeCli
 class NoMembership:
     """Nobody is told anything: pulsar-client does not say what a member owns."""
 
-    def assigned(self, *what: Any) -> None:
-        raise AssertionError(what)
+    def assigned(self, *call: Any) -> None:
+        raise AssertionError(call)
 
     revoked = assigned
 
@@ -116,8 +116,8 @@ def test_messages_come_in_order_with_their_places(monkeypatch: pytest.MonkeyPatc
 
     deliveries, lost, failure = consumer.poll(0.1, 10)
 
-    assert [each.position for each in deliveries] == [pack(1, 0, 0), pack(1, 0, 1), pack(1, 1, 0)]
-    assert [(each.key, each.payload, each.delivery) for each in deliveries[:2]] == [
+    assert [delivery.position for delivery in deliveries] == [pack(1, 0, 0), pack(1, 0, 1), pack(1, 1, 0)]
+    assert [(delivery.key, delivery.payload, delivery.delivery) for delivery in deliveries[:2]] == [
         (b"k", b"payload", None),
         (None, b"payload", None),
     ]
@@ -129,7 +129,7 @@ def test_no_more_messages_come_than_asked_for(monkeypatch: pytest.MonkeyPatch) -
     consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0), ("log-0", 1)])
 
-    polled = [[each.position for each in consumer.poll(0.1, 2)[0]] for _ in range(2)]
+    polled = [[delivery.position for delivery in consumer.poll(0.1, 2)[0]] for _ in range(2)]
 
     assert polled == [[pack(1, 0, 0), pack(1, 1, 0)], [pack(1, 2, 0)]]
 
@@ -149,7 +149,7 @@ def test_an_error_is_told_with_what_came_before_it(monkeypatch: pytest.MonkeyPat
 
     deliveries, _, failure = consumer.poll(0.1, 10)
 
-    assert ([each.position for each in deliveries], failure) == ([pack(1, 0, 0)], "AlreadyClosed")
+    assert ([delivery.position for delivery in deliveries], failure) == ([pack(1, 0, 0)], "AlreadyClosed")
 
 
 def test_a_partition_that_cannot_be_connected_to_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_partition_that_cannot_be_connected_to_is_tried_again(monkeypatch: pyt
     second = consumer.poll(0.1, 10)
 
     assert (len(first[0]), first[2]) == (1, "ConnectError")
-    assert ([each.partition for each in second[0]], second[2]) == ([1], None)
+    assert ([delivery.partition for delivery in second[0]], second[2]) == ([1], None)
 
 
 def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(mon
     deliveries, _, _ = consumer.poll(0.1, 10)
     reached = consumer.reached()
 
-    assert [each.delivery for each in deliveries] == [3, 3]
+    assert [delivery.delivery for delivery in deliveries] == [3, 3]
     assert reached == [("log-0", 0, pack(1, 1, 0) + 1)]
     assert consumer.commit(reached) == (INFO, "NoReceipt")
     assert client.sources[_name(0)].acknowledged == messages[1:]
@@ -321,9 +321,9 @@ def test_a_reader_goes_back_to_a_time_or_a_position(
     consumer.poll(0.1, 1)
 
     seek = consumer.seek_to_time if by == "time" else consumer.seek_to
-    told = seek(("log-0", 0), 1_700_000_000_000 if by == "time" else pack(3, 4, 2))
+    position = seek(("log-0", 0), 1_700_000_000_000 if by == "time" else pack(3, 4, 2))
 
-    assert (told, client.sources[_name(0)].sought) == (None, sought)
+    assert (position, client.sources[_name(0)].sought) == (None, sought)
 
 
 def test_a_seek_that_failed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
     """Return what is allowed of logs and groups, without sequence jumps, which only follow."""
     of_logs = {anomaly.name for anomaly in (*LogChecker.anomalies, *GroupChecker.anomalies)} - {"sequence-jump"}
-    return {name for name, each in guarantees(declared, effects).items() if each.allowed and name in of_logs}
+    return {name for name, allowance in guarantees(declared, effects).items() if allowance.allowed and name in of_logs}
 
 
 ALL_CUT = effect("power-cut", "n1", "n2", "n3")
@@ -250,9 +250,9 @@ INDEXED = {"broker": {"acknowledgmentAtBatchIndexLevelEnabled": True}, "consumer
     ],
 )
 def test_what_subscriptions_promise(given: dict[str, Any], effects: list[Effect], allowed: set[str]) -> None:
-    found = guarantees(_declared(grouped=True, **given), effects)
+    allowances = guarantees(_declared(grouped=True, **given), effects)
 
-    assert {name for name in SUBSCRIBED if found[name].allowed} == allowed
+    assert {name for name in SUBSCRIBED if allowances[name].allowed} == allowed
 
 
 @pytest.mark.parametrize(
@@ -268,6 +268,6 @@ def test_what_subscriptions_promise(given: dict[str, Any], effects: list[Effect]
 def test_a_message_of_chunks_may_be_received_by_nobody(
     producer: dict[str, Any], effects: list[Effect], allowed: bool
 ) -> None:
-    (rule,) = [each for each in RULES if each.id == "pulsar.chunks-resent"]
+    (rule,) = [rule for rule in RULES if rule.id == "pulsar.chunks-resent"]
     assert rule.known
     assert bool(guaranteed.applies(rule, _declared(batches=False, producer=producer), effects)) == allowed

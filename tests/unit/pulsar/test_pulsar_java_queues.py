@@ -103,10 +103,10 @@ def test_the_client_is_asked_about_its_own_settings_only(client: Client) -> None
 def test_the_relay_gets_what_the_client_does_not_read() -> None:
     given = queue_consumer_settings({BACKOFF: {"minDelayMs": 500, "multiplier": 3}})
 
-    told = for_relay(given, 50)
-    assert told["prefetch"] == 50
-    assert told["reconsumeLaterMs"] == 1000
-    assert {name: value for name, value in told.items() if name.startswith(BACKOFF)} == {
+    arguments = for_relay(given, 50)
+    assert arguments["prefetch"] == 50
+    assert arguments["reconsumeLaterMs"] == 1000
+    assert {name: value for name, value in arguments.items() if name.startswith(BACKOFF)} == {
         f"{BACKOFF}.minDelayMs": 500, f"{BACKOFF}.maxDelayMs": 20_000, f"{BACKOFF}.multiplier": 3,
     }  # fmt: skip
     assert BACKOFF not in for_client(given)
@@ -148,12 +148,12 @@ class Jvm:
         kind = self.asked[-1][:1]
         if kind == b"p":
             texts = [("queue-0", "persistent://t/n/queue-0-partition-0"), ("queue-0.dead", "persistent://t/n/queue-0")]
-            told = [
+            messages = [
                 frames.text(f"persistent://t/n/{queue}-partition-0") + frames.text(origin)
                 + struct.pack(">iqiii", 1, tag, 1, -1, 2) + b"ab"
                 for tag, (queue, origin) in enumerate(texts, 1)
             ]  # fmt: skip
-            return b"k", RelayAnswer(frames.text("") + struct.pack(">i", len(told)) + b"".join(told))
+            return b"k", RelayAnswer(frames.text("") + struct.pack(">i", len(messages)) + b"".join(messages))
         return b"k", RelayAnswer(frames.text(self.error) if kind in {b"a", b"n"} else struct.pack(">i", 1))
 
     def close(self) -> None:
@@ -178,8 +178,8 @@ def consumer(monkeypatch: pytest.MonkeyPatch, jvm: Jvm, left: dict[str, int], **
     monkeypatch.setattr(queue_clients, "time", SimpleNamespace(monotonic=lambda: 5.0, sleep=waits.append))
     waits.clear()
     connection = {"brokers": [], NAMESPACE: "r-", QUEUES: {"queue-0": LIMITED, "queue-1": {}}}
-    told: Any = jvm
-    return PulsarJavaQueueConsumer(told, connection, queue_consumer_settings(given))
+    relay: Any = jvm
+    return PulsarJavaQueueConsumer(relay, connection, queue_consumer_settings(given))
 
 
 waits: list[float] = []
@@ -189,7 +189,7 @@ def test_the_jvm_is_told_where_messages_come_from_and_where_they_go(monkeypatch:
     retrying = consumer(monkeypatch, Jvm(), {}, retryEnable=True)
     one, other = retrying.described("queue-0"), retrying.described("queue-1")
 
-    assert [each.rpartition("/")[2] for each in one] == [
+    assert [path.rpartition("/")[2] for path in one] == [
         "queue-0-partition-0", "r-chaoskit", "2", "queue-0.dead-partition-0", "queue-0-retry-partition-0",
     ]  # fmt: skip
     assert (other[2], other[4]) == ("0", "")
@@ -200,11 +200,11 @@ def test_only_dead_letters_have_a_death(monkeypatch: pytest.MonkeyPatch) -> None
     arrivals, error = consumer(monkeypatch, Jvm(), {}).poll(1, 10)
 
     assert error is None
-    assert [(each.delivery.topic, each.delivery.delivery) for each in arrivals] == [
+    assert [(arrival.delivery.topic, arrival.delivery.delivery) for arrival in arrivals] == [
         ("queue-0", 1),
         ("queue-0.dead", 1),
     ]
-    assert [each.death for each in arrivals] == [None, ("delivery_limit", "queue-0", 1)]
+    assert [arrival.death for arrival in arrivals] == [None, ("delivery_limit", "queue-0", 1)]
 
 
 def test_what_waits_in_the_retry_topic_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_a_consumer_that_leaves_waits_for_what_it_refused(
     leaving.close()
 
     assert waits == waited
-    assert [each[:1] for each in jvm.asked] == [b"q", b"n", b"e"]
+    assert [question[:1] for question in jvm.asked] == [b"q", b"n", b"e"]
     assert jvm.closed
 
 
@@ -252,7 +252,7 @@ def test_a_crash_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_crash_may_leave_a_message_twice_if_consumers_publish_it_again(
     limits: dict[str, int], crashes: bool, allowed: bool
 ) -> None:
-    (rule,) = (each for each in QUEUE_RULES if each.id == "pulsar.queue-at-least-once")
+    (rule,) = (rule for rule in QUEUE_RULES if rule.id == "pulsar.queue-at-least-once")
     assert bool(guaranteed.applies(rule, declared(limits=limits, queueing={"crashes": crashes}), [])) == allowed
 
 

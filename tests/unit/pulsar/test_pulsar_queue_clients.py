@@ -112,7 +112,7 @@ def test_deliveries_are_told_with_how_often_they_came_before(client: FakeClient)
     arrivals, error = _consumer().poll(0, 2)
 
     assert error is None
-    assert [(each.delivery.topic, each.delivery.payload, each.delivery.delivery) for each in arrivals] == [
+    assert [(arrival.delivery.topic, arrival.delivery.payload, arrival.delivery.delivery) for arrival in arrivals] == [
         ("q", b"0", 2),
         ("q", b"1", 2),
     ]
@@ -138,7 +138,7 @@ def test_a_consumer_takes_more_once_it_settled_something(client: FakeClient) -> 
     assert consumer.settle([first.tag], "ack") == (OK, None)
     assert consumer.settle([second.tag], "nack") == (OK, None)
 
-    assert [each.delivery.payload for each in consumer.poll(0, 100)[0]] == [b"2", b"3"]
+    assert [arrival.delivery.payload for arrival in consumer.poll(0, 100)[0]] == [b"2", b"3"]
     assert client.settled == [("ack", 0), ("nack", 1)]
 
 
@@ -183,8 +183,8 @@ def test_what_is_left_is_what_nobody_acknowledged(client: FakeClient, monkeypatc
 
 
 class _Admin:
-    def __init__(self, told: tuple[int, int] | ServiceError) -> None:
-        self._told = told
+    def __init__(self, answer: tuple[int, int] | ServiceError) -> None:
+        self._told = answer
 
     def backlog(self, topic: str, partition: int, subscription: str, timeout_s: float) -> tuple[int, int]:
         assert (topic, partition, subscription) == ("q", 0, "t-chaoskit")

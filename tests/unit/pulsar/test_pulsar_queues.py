@@ -89,7 +89,7 @@ def test_what_they_can_do_is_accepted(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "settings", "found"),
+    ("options", "settings", "imposed_settings"),
     [
         ({}, {}, {}),
         ({}, {"delay": 4000}, {"delay": 3000}),
@@ -102,11 +102,11 @@ def test_what_they_can_do_is_accepted(given: dict[str, Any]) -> None:
     ],
 )
 def test_what_brokers_do_besides_what_was_declared(
-    options: dict[str, Any], settings: dict[str, int], found: dict[str, int]
+    options: dict[str, Any], settings: dict[str, int], imposed_settings: dict[str, int]
 ) -> None:
     topic = Topic("queue-0", QUEUE, settings=tuple(settings.items()))
 
-    assert imposed(PulsarOptions.model_validate(options), topic) == found
+    assert imposed(PulsarOptions.model_validate(options), topic) == imposed_settings
     assert imposed(PulsarOptions.model_validate(options), Topic("log-0")) == {}
 
 
@@ -144,7 +144,7 @@ def test_what_is_allowed_of_queues(given: dict[str, Any], effects: list[Effect],
 
     table = guaranteed.table("pulsar", _declared(**given), effects)
 
-    assert {name for name, each in table.items() if each.allowed and name in known} == allowed
+    assert {name for name, allowance in table.items() if allowance.allowed and name in known} == allowed
 
 
 def test_every_anomaly_of_a_queue_has_a_line() -> None:

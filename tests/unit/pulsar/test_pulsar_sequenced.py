@@ -114,9 +114,9 @@ class Sink:
         callback(built, None)
 
 
-@pytest.mark.parametrize(("given", "told"), [(0, []), (1, [1])])
+@pytest.mark.parametrize(("given", "sequences"), [(0, []), (1, [1])])
 def test_the_library_takes_a_sequence_of_zero_for_none(
-    given: int, told: list[int], monkeypatch: pytest.MonkeyPatch
+    given: int, sequences: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Why ours begin at one: of the library itself only what it calls is replaced."""
     monkeypatch.setattr("pulsar._pulsar.MessageBuilder", Builder)
@@ -125,4 +125,4 @@ def test_the_library_takes_a_sequence_of_zero_for_none(
     seen: list[list[int]] = []
     producer.send_async(b"x", lambda built, _: seen.append(built), sequence_id=given)
 
-    assert seen == [told]
+    assert seen == [sequences]

@@ -43,18 +43,18 @@ def _read(written: str) -> dict[str, str]:
     ],
 )
 def test_roles_are_placed(hosts: int, roles: dict[str, int], placed: tuple[str, str, str]) -> None:
-    found = _options(roles=roles).place(hosts)
+    layout = _options(roles=roles).place(hosts)
 
     names = tuple(
-        "".join(str(index + 1) for index in each) for each in (found.zookeepers, found.bookies, found.brokers)
+        "".join(str(index + 1) for index in indices) for indices in (layout.zookeepers, layout.bookies, layout.brokers)
     )
     assert names == placed
 
 
 def test_services_of_a_host_are_named_in_the_order_of_their_start() -> None:
-    found = _options(roles={"brokers": 1}).place(4)
+    layout = _options(roles={"brokers": 1}).place(4)
 
-    assert [found.services(index) for index in (0, 3)] == [("zookeeper", "bookie"), ("bookie", "broker")]
+    assert [layout.services(index) for index in (0, 3)] == [("zookeeper", "bookie"), ("bookie", "broker")]
 
 
 @pytest.mark.parametrize("role", ["zookeepers", "bookies", "brokers"])
@@ -116,7 +116,7 @@ def test_what_nobody_knows_is_refused(given: dict[str, Any]) -> None:
 def test_zookeeper_knows_its_peers_and_keeps_its_data_on_the_data_disk() -> None:
     written = _read(zoo_cfg(_options(), ADDRESSES[:3], 1, "/data"))
 
-    assert [written[f"server.{index}"] for index in (1, 2, 3)] == [f"10.0.0.{each}:2888:3888" for each in (1, 2, 3)]
+    assert [written[f"server.{index}"] for index in (1, 2, 3)] == [f"10.0.0.{index}:2888:3888" for index in (1, 2, 3)]
     assert (written["dataDir"], written["clientPortAddress"]) == ("/data/zookeeper", "10.0.0.2")
 
 

@@ -93,7 +93,7 @@ def test_it_joins_as_its_type_from_the_beginning(client: FakeClient, kind: str) 
     assert client.joined["initial_position"] == pulsar.InitialPosition.Earliest
     assert client.joined["topic"] == "persistent://public/default/log-0-partition-1"
     assert client.joined["negative_ack_redelivery_delay_ms"] == 1000
-    assert [(each.partition, each.key, each.delivery) for each in deliveries] == [(1, b"k", 2)] * 3
+    assert [(delivery.partition, delivery.key, delivery.delivery) for delivery in deliveries] == [(1, b"k", 2)] * 3
 
 
 def test_given_settings_win(client: FakeClient) -> None:

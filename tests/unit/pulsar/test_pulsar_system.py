@@ -89,7 +89,7 @@ def test_transactions_need_coordinators_and_the_own_client(options: dict[str, An
 
 
 def test_brokers_coordinate_transactions_only_if_asked_to() -> None:
-    off, on = (broker_conf(PulsarOptions(transactions=each), ["10.0.0.1"], 0) for each in (False, True))
+    off, on = (broker_conf(PulsarOptions(transactions=transactions), ["10.0.0.1"], 0) for transactions in (False, True))
 
     assert "transactionCoordinatorEnabled" not in off
     assert "systemTopicEnabled=false" in off

@@ -55,7 +55,7 @@ def asked(name: str) -> bytes:
     return bytes.fromhex(BY_CLIENTS[name])
 
 
-def told(name: str) -> bytes:
+def answered(name: str) -> bytes:
     return bytes.fromhex(BY_BROKERS[name])
 
 
@@ -66,7 +66,7 @@ def with_payload(message: bytes, size: int) -> bytes:
 
 def test_the_decoder_is_whole() -> None:
     requests = [*map(asked, BY_CLIENTS), with_payload(asked("SEND"), 3000), frame(b"\x08\x12\x92\x01\0")]
-    answers = [*map(told, BY_BROKERS), with_payload(told("MESSAGE"), 3000), frame(b"\x08\x13\x9a\x01\0")]
+    answers = [*map(answered, BY_BROKERS), with_payload(answered("MESSAGE"), 3000), frame(b"\x08\x13\x9a\x01\0")]
 
     check_decoder(WIRE, requests, answers)
 
@@ -78,12 +78,12 @@ def test_what_clients_send_has_its_name_and_correlation(name: str) -> None:
 
 @pytest.mark.parametrize("name", BY_BROKERS)
 def test_what_brokers_send_has_its_name_and_correlation(name: str) -> None:
-    assert PulsarDecoder().response(told(name)) == Header(name, CORRELATIONS[name])
+    assert PulsarDecoder().response(answered(name)) == Header(name, CORRELATIONS[name])
 
 
 @pytest.mark.parametrize("name", [*BY_CLIENTS, *BY_BROKERS])
 def test_a_head_that_is_cut_has_its_name_without_a_correlation(name: str) -> None:
-    whole = asked(name) if name in BY_CLIENTS else told(name)
+    whole = asked(name) if name in BY_CLIENTS else answered(name)
     decoder = PulsarDecoder()
     read = decoder.request if name in BY_CLIENTS else decoder.response
 
@@ -95,7 +95,7 @@ def test_a_head_that_is_cut_has_its_name_without_a_correlation(name: str) -> Non
 
 def test_each_direction_has_names_of_its_own() -> None:
     assert {*MESSAGES} & {*ANSWERS} == {"PING", "PONG", "CLOSE_PRODUCER", "CLOSE_CONSUMER"}
-    assert PulsarDecoder().request(told("SEND_RECEIPT")) is None
+    assert PulsarDecoder().request(answered("SEND_RECEIPT")) is None
     assert PulsarDecoder().response(asked("SEND")) is None
     assert (len({*MESSAGES}), len({*ANSWERS})) == (len(MESSAGES), len(ANSWERS)) == (30, 32)
 
@@ -151,16 +151,16 @@ def test_what_is_no_frame_is_told(begin: bytes) -> None:
 def test_a_receipt_is_joined_with_what_the_same_producer_sent() -> None:
     assert (
         joined(PulsarDecoder(), asked("SEND"), answers=False)
-        == joined(PulsarDecoder(), told("SEND_RECEIPT"), answers=True)
+        == joined(PulsarDecoder(), answered("SEND_RECEIPT"), answers=True)
         == (3, 5_000_000_000)
     )
-    other = told("SEND_RECEIPT").replace(b"\x08\x03\x10\x80", b"\x08\x04\x10\x80")
+    other = answered("SEND_RECEIPT").replace(b"\x08\x03\x10\x80", b"\x08\x04\x10\x80")
     assert joined(PulsarDecoder(), other, answers=True) == (4, 5_000_000_000)
-    assert joined(PulsarDecoder(), told("SEND_ERROR"), answers=True) == (3, 8)
+    assert joined(PulsarDecoder(), answered("SEND_ERROR"), answers=True) == (3, 8)
 
 
 def test_other_commands_are_joined_with_nothing() -> None:
-    assert joined(PulsarDecoder(), told("MESSAGE"), answers=True) is None
+    assert joined(PulsarDecoder(), answered("MESSAGE"), answers=True) is None
     assert joined(PulsarDecoder(), asked("LOOKUP"), answers=False) is None
 
 
@@ -169,7 +169,7 @@ def test_what_brokers_tell_their_bookies_is_known_by_its_port() -> None:
 
 
 def test_a_receipt_becomes_an_error() -> None:
-    changed = refused(PulsarDecoder(), told("SEND_RECEIPT"), "PersistenceError")
+    changed = refused(PulsarDecoder(), answered("SEND_RECEIPT"), "PersistenceError")
 
     assert PulsarDecoder().length(changed) == len(changed)
     assert PulsarDecoder().response(changed) == Header("SEND_ERROR", 5_000_000_000)

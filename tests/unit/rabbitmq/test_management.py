@@ -18,12 +18,14 @@ from clusters.rabbitmq.settings import host_name
 
 
 @contextmanager
-def _node(told: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] | None = None) -> Iterator[Management]:
+def _node(
+    answers: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] | None = None
+) -> Iterator[Management]:
     """Tell this of every queue: with statistics, and without them; and the Raft states of its members, if given."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            of_queue: Any = recorded if "disable_stats=true" in self.path else told
+            of_queue: Any = recorded if "disable_stats=true" in self.path else answers
             if self.path.endswith("/status"):
                 of_queue = [{"Node Name": node, "Raft State": state} for node, state in (raft or {}).items()]
             written = json.dumps([] if self.path == "/api/nodes" else of_queue).encode()
@@ -32,7 +34,7 @@ def _node(told: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] |
             self.end_headers()
             self.wfile.write(written)
 
-        def log_message(self, *what: Any) -> None:
+        def log_message(self, *words: Any) -> None:
             """Say nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
@@ -49,7 +51,7 @@ def _node(told: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] |
 
 
 @pytest.mark.parametrize(
-    ("told", "recorded", "missing"),
+    ("queue_state", "recorded", "missing"),
     [
         ({"type": "classic", "state": "down"}, {"state": "live"}, "q is down"),
         ({"type": "classic", "state": "running"}, {"state": "stopped"}, ""),
@@ -59,15 +61,15 @@ def _node(told: dict[str, Any], recorded: dict[str, Any], raft: dict[str, str] |
         ({"type": "quorum", "leader": "n1", "members": ["n1", "n2"], "online": ["n1"]}, {"state": "live"}, "q has the"),
     ],
 )
-def test_what_is_missing_of_a_queue(told: dict[str, Any], recorded: dict[str, Any], missing: str) -> None:
-    with _node(told, recorded) as management:
+def test_what_is_missing_of_a_queue(queue_state: dict[str, Any], recorded: dict[str, Any], missing: str) -> None:
+    with _node(queue_state, recorded) as management:
         stored = StoredQueues(management, host_name)
         stored.places["q"] = ("queue-0", 0)
 
-        found = stored.missing({})
+        words = stored.missing({})
 
-    assert found.startswith(missing)
-    assert bool(found) == bool(missing)
+    assert words.startswith(missing)
+    assert bool(words) == bool(missing)
 
 
 @pytest.mark.parametrize(

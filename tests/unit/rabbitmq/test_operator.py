@@ -122,9 +122,9 @@ def test_roles_are_held_by_those_that_nodes_tell() -> None:
         {"activity_status": "single_active", "active": True, "channel_details": {"node": "rabbit@n3"}},
     ]
     nodes.answers = ["{rabbitmq_metadata,'rabbit@n1'}"]
-    found = {role: _roles(nodes).find(role, PLACE) for role in ("leader", "followers", "members", "connected")}
+    hosts = {role: _roles(nodes).find(role, PLACE) for role in ("leader", "followers", "members", "connected")}
 
-    assert found == {
+    assert hosts == {
         "leader": ("n2",),
         "followers": ("n1", "n3"),
         "members": ("n2", "n1", "n3"),

@@ -18,13 +18,15 @@ def _queue(kind: str, exchange: str = "", **settings: int) -> Topic:
 
 
 def _arguments(topic: Topic) -> dict[str, dict[str, Any]]:
-    return {each.name: each.arguments for each in declarations(topic)}
+    return {declaration.name: declaration.arguments for declaration in declarations(topic)}
 
 
 def test_settings_become_arguments() -> None:
-    told = _arguments(_queue("classic", message_ttl=500, max_length=9, priorities=3, single_active=1, dead_letters=1))
+    arguments = _arguments(
+        _queue("classic", message_ttl=500, max_length=9, priorities=3, single_active=1, dead_letters=1)
+    )
 
-    assert told == {
+    assert arguments == {
         "t-queue-0": {
             "x-queue-type": "classic", "x-message-ttl": 500, "x-max-length": 9, "x-max-priority": 3,
             "x-single-active-consumer": True, "x-dead-letter-exchange": "", "x-dead-letter-routing-key":
@@ -34,9 +36,9 @@ def test_settings_become_arguments() -> None:
 
 
 def test_a_quorum_queue_declares_no_priorities() -> None:
-    told = _arguments(_queue("quorum", priorities=3, delivery_limit=2))
+    arguments = _arguments(_queue("quorum", priorities=3, delivery_limit=2))
 
-    assert told["t-queue-0"] == {
+    assert arguments["t-queue-0"] == {
         "x-queue-type": "quorum", "x-quorum-initial-group-size": 3, "x-delivery-limit": 2
     }  # fmt: skip
 
@@ -58,7 +60,7 @@ def test_nothing_is_declared_for_a_key_without_a_queue() -> None:
 def test_each_partition_of_a_log_is_a_stream() -> None:
     log = Topic("t-log-0", LOG, 2, 3)
 
-    assert [(each.name, each.place) for each in declarations(log)] == [
+    assert [(declaration.name, declaration.place) for declaration in declarations(log)] == [
         ("t-log-0-0", ("t-log-0", 0)),
         ("t-log-0-1", ("t-log-0", 1)),
     ]
@@ -84,7 +86,7 @@ def test_a_message_gets_to_its_queue_through_an_exchange(exchange: str, way: Rou
 
 
 @pytest.mark.parametrize(
-    ("told", "missing"),
+    ("answer", "missing"),
     [
         (None, "q does not exist"),
         ({"type": "quorum", "leader": "rabbit@n1", "members": ["rabbit@n1"], "online": ["rabbit@n1"]}, ""),
@@ -96,8 +98,8 @@ def test_a_message_gets_to_its_queue_through_an_exchange(exchange: str, way: Rou
         ({"type": "classic", "state": "live"}, ""),
     ],
 )
-def test_what_a_queue_lacks(told: dict[str, Any] | None, missing: str) -> None:
-    assert lacks("q", told) == missing
+def test_what_a_queue_lacks(answer: dict[str, Any] | None, missing: str) -> None:
+    assert lacks("q", answer) == missing
 
 
 def test_releases_before_4_name_the_leader_of_a_stream_as_its_node() -> None:

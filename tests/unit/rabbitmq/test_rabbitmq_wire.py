@@ -66,11 +66,11 @@ def test_the_decoder_is_whole_for_streams() -> None:
     check_decoder(WIRE, requests, responses, port=STREAM_PORT)
 
 
-@pytest.mark.parametrize(("told", "frame_max"), [(4096, 4096), (0, 1 << 28)])
-def test_content_is_cut_into_frames_as_was_agreed(told: int, frame_max: int) -> None:
+@pytest.mark.parametrize(("agreed", "frame_max"), [(4096, 4096), (0, 1 << 28)])
+def test_content_is_cut_into_frames_as_was_agreed(agreed: int, frame_max: int) -> None:
     decoder = AmqpDecoder()
-    assert decoder.length(tune_ok(told)[:12]) is None
-    assert decoder.length(tune_ok(told)) == len(tune_ok(told))
+    assert decoder.length(tune_ok(agreed)[:12]) is None
+    assert decoder.length(tune_ok(agreed)) == len(tune_ok(agreed))
     whole = publish(200_000, frame_max=frame_max)
     assert decoder.length(whole[: decoder.head]) == len(whole)
 

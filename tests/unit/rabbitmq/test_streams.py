@@ -32,22 +32,22 @@ class _Told(list[tuple[int, int, str | None]]):
 
 
 @pytest.fixture
-def told() -> _Told:
+def completions() -> _Told:
     return _Told()
 
 
-def _publisher(told: _Told) -> Any:
-    return _PublisherLink(Addresses(["10.0.0.1"], 0), "log-0-0", {}, told, "")
+def _publisher(completions: _Told) -> Any:
+    return _PublisherLink(Addresses(["10.0.0.1"], 0), "log-0-0", {}, completions, "")
 
 
-def test_a_send_without_a_connection_failed(told: _Told) -> None:
-    _publisher(told).publish(1, b"", 7)
+def test_a_send_without_a_connection_failed(completions: _Told) -> None:
+    _publisher(completions).publish(1, b"", 7)
 
-    assert told == [(7, FAIL, "not connected")]
+    assert completions == [(7, FAIL, "not connected")]
 
 
-def test_confirmed_is_ok_refused_failed_and_the_rest_of_a_lost_connection_is_unknown(told: _Told) -> None:
-    link = _publisher(told)
+def test_confirmed_is_ok_refused_failed_and_the_rest_of_a_lost_connection_is_unknown(completions: _Told) -> None:
+    link = _publisher(completions)
     link.client = link.latest = object()
     for number in range(1, 5):
         link.publish(number, b"", 10 + number)
@@ -58,7 +58,12 @@ def test_confirmed_is_ok_refused_failed_and_the_rest_of_a_lost_connection_is_unk
     link.lost("ConnectionClosed")
     link._confirmed(link.latest, schema.PublishConfirm(1, [4]))
 
-    assert told == [(12, OK, None), (11, OK, None), (13, FAIL, "StreamNotAvailable"), (14, INFO, "ConnectionClosed")]
+    assert completions == [
+        (12, OK, None),
+        (11, OK, None),
+        (13, FAIL, "StreamNotAvailable"),
+        (14, INFO, "ConnectionClosed"),
+    ]
 
 
 def test_a_reader_goes_on_after_what_it_handed_over() -> None:
@@ -68,10 +73,10 @@ def test_a_reader_goes_on_after_what_it_handed_over() -> None:
     first = link.take(10)
     link.chunks.append((0, [encoded(None, b"a"), encoded(b"k", b"b"), encoded(None, b"c")]))
 
-    assert [(each.topic, each.partition, each.payload, each.position) for each in first] == [
+    assert [(delivery.topic, delivery.partition, delivery.payload, delivery.position) for delivery in first] == [
         ("log-0", 3, b"a", 0),
         ("log-0", 3, b"b", 1),
     ]
-    assert [(each.payload, each.position) for each in link.take(10)] == [(b"c", 2)]
+    assert [(delivery.payload, delivery.position) for delivery in link.take(10)] == [(b"c", 2)]
     link.lost("HeartbeatTimeout")
     assert (link.next, link.told(), link.told()) == (3, "HeartbeatTimeout", "")

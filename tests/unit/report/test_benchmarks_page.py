@@ -33,8 +33,8 @@ def _measured(system: str, backlog: str = "") -> Measurement:
     )
 
 
-def _page(folder: Path, *found: Measurement, rungs: tuple[Rung, ...] = ()) -> str:
-    write_benchmarks(found, folder / "page.html", rungs, ["Recording takes 1 us"])
+def _page(folder: Path, *measurements: Measurement, rungs: tuple[Rung, ...] = ()) -> str:
+    write_benchmarks(measurements, folder / "page.html", rungs, ["Recording takes 1 us"])
     return (folder / "page.html").read_text()
 
 

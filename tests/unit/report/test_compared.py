@@ -22,18 +22,18 @@ from chaoskit.report.compared_page import write_compared
 
 def test_figures_are_those_of_the_verdicts(judged: Path, calm: Path) -> None:
     runs = read_compared([judged, calm])
-    told = figures(runs)
+    comparison = figures(runs)
     verdicts = [read_json(folder / "verdict.json") for folder in (judged, calm)]
 
-    happened = {row.name: row for row in told["what happened"]}
-    assert happened["acknowledged"].values == tuple(f"{each['counts']['acked']:,}" for each in verdicts)
+    happened = {row.name: row for row in comparison["what happened"]}
+    assert happened["acknowledged"].values == tuple(f"{verdict['counts']['acked']:,}" for verdict in verdicts)
     assert happened["acknowledged"].differs
-    anomalies = {row.name: row.values for row in told["anomalies"]}
-    for name, found in verdicts[0]["anomalies"].items():
-        if found["count"]:
-            assert anomalies[name][0] == f"{found['count']:,}" + ("" if found["allowed"] else ", NOT allowed")
+    anomalies = {row.name: row.values for row in comparison["anomalies"]}
+    for name, anomaly in verdicts[0]["anomalies"].items():
+        if anomaly["count"]:
+            assert anomalies[name][0] == f"{anomaly['count']:,}" + ("" if anomaly["allowed"] else ", NOT allowed")
             assert anomalies[name][1].startswith(f"{verdicts[1]['anomalies'].get(name, {}).get('count', 0):,}")
-    under = {row.name: row.values for row in told["latency of acknowledged sends, under faults"]}
+    under = {row.name: row.values for row in comparison["latency of acknowledged sends, under faults"]}
     assert under["p99"][0]
     assert under["p99"][1] == "", "the calm run has no faults"
 
@@ -41,9 +41,9 @@ def test_figures_are_those_of_the_verdicts(judged: Path, calm: Path) -> None:
 def test_a_fault_that_changed_nothing_is_told(judged: Path, calm: Path) -> None:
     runs = read_compared([judged, calm])
     idle = {"kind": "disk-slow", "targets": ["n2"], "consequence": {}}
-    told = figures([replace(runs[0], verdict={**runs[0].verdict, "faults": [idle]}), runs[1]])["what happened"]
+    happened = figures([replace(runs[0], verdict={**runs[0].verdict, "faults": [idle]}), runs[1]])["what happened"]
 
-    assert {row.name: row.values for row in told}["less than intended"] == (
+    assert {row.name: row.values for row in happened}["less than intended"] == (
         "disk-slow of n2 had no consequence",
         "",
     )
@@ -70,9 +70,9 @@ def test_a_store_stands_for_its_judged_runs(judged: Path, calm: Path, tmp_path: 
     unjudged = shutil.copytree(calm, store / "scenario-1" / "2026-3")
     (unjudged / "verdict.json").unlink()
 
-    found = [run.folder for run in read_compared([store])]
+    folders = [run.folder for run in read_compared([store])]
 
-    assert found == [store / "scenario-0/2026-0", store / "scenario-1/2026-1"], "the oldest first"
+    assert folders == [store / "scenario-0/2026-0", store / "scenario-1/2026-1"], "the oldest first"
 
 
 def test_too_few_and_equal_runs_are_refused(judged: Path, tmp_path: Path) -> None:
@@ -121,12 +121,12 @@ def test_the_verb(judged: Path, calm: Path, tmp_path: Path) -> None:
     shown = subprocess.run(
         [*command, "--html", str(tmp_path / "page.html")], text=True, capture_output=True, check=True
     )
-    told = subprocess.run([*command, "--json"], text=True, capture_output=True, check=True)
+    done = subprocess.run([*command, "--json"], text=True, capture_output=True, check=True)
 
     assert shown.stdout.startswith("A  ")
     assert "what differs in their scenarios" in shown.stdout
     assert (tmp_path / "page.html").exists()
-    assert json.loads(told.stdout) == document(read_compared([judged, calm]))
+    assert json.loads(done.stdout) == document(read_compared([judged, calm]))
 
 
 def test_letters() -> None:

@@ -48,7 +48,7 @@ def test_a_damaged_file_is_named_or_does_not_matter(way: str, folder: Path, tmp_
             noticed.append((path.name, str(error)))
         path.write_bytes(original)
     assert len(noticed) >= len(_files(folder)) / 2
-    assert [said for name, said in noticed if not any(each in said for each in (name, FILE, "verdict"))] == []
+    assert [said for name, said in noticed if not any(word in said for word in (name, FILE, "verdict"))] == []
 
 
 def test_what_was_recorded_is_not_judged_once_it_was_changed(folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chaoskit.cli.exposure import show_exposure
-from chaoskit.report import exposed
+from chaoskit.report.figures import exposed
 
 NEVER = {"p50": None, "p99": None, "max": None, "never": 1200}
 TOLD: dict[str, Any] = {

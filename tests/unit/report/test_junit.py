@@ -21,12 +21,12 @@ def test_a_run_is_a_test_case(judged: Path, calm: Path) -> None:
     (suite,) = root
     assert {name: suite.get(name) for name in ("tests", "failures")} == {"tests": "2", "failures": "1"}
     first, second = suite
-    told = {each.get("name"): each.get("value") for each in first.iter("property")}
-    assert told["chaoskit_seed"] == str(good.seed)
-    assert told["chaoskit_verdict"] == "valid"
-    assert told["chaoskit_run_folder"] == str(calm)
-    assert told["chaoskit_count_acked"] == str(good.counts["acked"])
-    assert str(told["chaoskit_replay"]).endswith(f"/bin/chaoskit replay {calm}")
+    properties = {element.get("name"): element.get("value") for element in first.iter("property")}
+    assert properties["chaoskit_seed"] == str(good.seed)
+    assert properties["chaoskit_verdict"] == "valid"
+    assert properties["chaoskit_run_folder"] == str(calm)
+    assert properties["chaoskit_count_acked"] == str(good.counts["acked"])
+    assert str(properties["chaoskit_replay"]).endswith(f"/bin/chaoskit replay {calm}")
     assert first.find("failure") is None
     failure = second.find("failure")
     assert failure is not None

@@ -7,8 +7,8 @@ import pyarrow as pa
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.faults.readers import Break, Owner, Readers
 from chaoskit.model.tables import PLACEMENTS
-from chaoskit.report import charts
-from chaoskit.report.membership import lanes, reader_spans, spans
+from chaoskit.report.figures import charts
+from chaoskit.report.figures.membership import lanes, reader_spans, spans
 
 _S = 1_000_000_000
 _DOMAIN = [2.0, 20.0]
@@ -28,7 +28,7 @@ def _bars(placements: Placements) -> list[tuple[str, str, float, float]]:
     spec = lanes(spans(placements, _DOMAIN), _DOMAIN)
     assert spec is not None
     (bars, _) = spec["layer"]
-    return [(each["name"], each["colour"], each["from"], each["to"]) for each in bars["data"]["values"]]
+    return [(bar["name"], bar["colour"], bar["from"], bar["to"]) for bar in bars["data"]["values"]]
 
 
 def test_a_host_has_an_interval_for_each_state() -> None:
@@ -61,13 +61,13 @@ def test_who_reads_for_a_group_is_drawn_from_one_owner_to_the_next() -> None:
         Readers(("t", 1), {"g": [Owner(1 * _S, "consumer-0")]}, []),
     ]
 
-    told = [(each["name"], each["what"], each["from"], each["to"]) for each in reader_spans(readers, _DOMAIN)]
+    bars = [(span["name"], span["what"], span["from"], span["to"]) for span in reader_spans(readers, _DOMAIN)]
 
-    assert told == [
+    assert bars == [
         ("t/0 of g", "consumer-0", 2.0, 9.0),
         ("t/0 of g", "consumer-1", 9.0, 20.0),
         ("t/0 of h", "consumer-2", 3.0, 20.0),
         ("consumer-1 of t/0", "not subscribed", 5.0, 7.0),
         ("consumer-3 of t/0", "not subscribed", 9.0, 20.0),
     ]
-    assert len({each["colour"] for each in reader_spans(readers, _DOMAIN)}) == 4
+    assert len({span["colour"] for span in reader_spans(readers, _DOMAIN)}) == 4

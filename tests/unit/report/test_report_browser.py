@@ -111,7 +111,9 @@ def test_it_says_nothing_on_the_console_and_asks_nothing_of_the_network(
 
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+    asked = [
+        message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"
+    ]
     assert pages[name] in asked
     assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
 
@@ -121,9 +123,9 @@ def test_text_is_readable_in_both_schemes(browser: Any, page: str) -> None:
     for scheme in ("light", "dark"):
         show(browser, page, 1600, scheme)
         grounds.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-        for what in ("document.body", "document.querySelector('#chart-send svg .role-axis-label text')"):
-            channel = "fill" if "svg" in what else "color"
-            colour = browser.execute_script(f"return getComputedStyle({what}).{channel}")
+        for selector in ("document.body", "document.querySelector('#chart-send svg .role-axis-label text')"):
+            channel = "fill" if "svg" in selector else "color"
+            colour = browser.execute_script(f"return getComputedStyle({selector}).{channel}")
             assert contrast(colour, grounds[-1]) >= 4.5
     assert grounds[0] != grounds[1]
 

@@ -22,8 +22,8 @@ from chaoskit.report.words import milliseconds
 
 def specs(page: str) -> dict[str, Any]:
     """Return the charts of a page by id."""
-    found = re.findall(r'id="chart-([^"]+)".*?<script type="application/json">(.*?)</script>', page, re.DOTALL)
-    return {name: json.loads(content) for name, content in found}
+    figures = re.findall(r'id="chart-([^"]+)".*?<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    return {name: json.loads(content) for name, content in figures}
 
 
 def test_it_names_verdict_anomalies_faults_and_examples(judged: Path) -> None:
@@ -31,23 +31,23 @@ def test_it_names_verdict_anomalies_faults_and_examples(judged: Path) -> None:
 
     verdict = read_json(judged / "verdict.json")
     assert f'class="mark {verdict["verdict"]}"' in page
-    for name, each in verdict["anomalies"].items():
+    for name, anomaly in verdict["anomalies"].items():
         assert f"<b>{name}</b>" in page
-        assert f"{each['count']:,}" in page
+        assert f"{anomaly['count']:,}" in page
     assert "message" in page
     assert verdict["faults"][0]["evidence"] in page
 
 
 def test_it_tells_the_worst_partition_and_the_latency_of_each_phase(judged: Path) -> None:
-    page, told = run_page(judged), read_json(judged / "verdict.json")
+    page, verdict = run_page(judged), read_json(judged / "verdict.json")
 
-    partitions = told["availability"]["partitions"]
-    assert [f"<b>{each['partition']}</b>" in page for each in partitions] == [True] * len(partitions)
-    assert milliseconds(told["availability"]["longest_unavailable_ms"]) in page
+    partitions = verdict["availability"]["partitions"]
+    assert [f"<b>{partition['partition']}</b>" in page for partition in partitions] == [True] * len(partitions)
+    assert milliseconds(verdict["availability"]["longest_unavailable_ms"]) in page
     for words in ("send, outside faults", "send, under faults", "including sends never acknowledged, until given up"):
         assert words in page
     for phase in ("quiet", "under_faults", "after_faults"):
-        assert milliseconds(told["latency"][phase]["send"]["p99_ms"]) in page
+        assert milliseconds(verdict["latency"][phase]["send"]["p99_ms"]) in page
 
 
 def test_all_charts_share_the_time_axis_and_are_binned(judged: Path) -> None:

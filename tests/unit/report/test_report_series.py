@@ -19,7 +19,7 @@ from chaoskit.contract.checkers.checker import FINDINGS
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.timing.counting import OperationColumns
 from chaoskit.judge.timing.timing import Timing, faults_of, load_of
-from chaoskit.report.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
+from chaoskit.report.figures.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
 
 S = 1_000_000_000
 
@@ -68,9 +68,9 @@ def test_series_agree_with_the_verdict(judged: Path) -> None:
         verdict["counts"]["acked"], rel=0.01
     )
     assert max(row["max"] for row in series.send) == pytest.approx(verdict["latency"]["send"]["max_ms"], rel=0.02)
-    worst, told = series.unavailable[0], verdict["availability"]
-    assert (worst["to"] - worst["from"]) * 1000 == pytest.approx(told["longest_unavailable_ms"], abs=2)
-    assert worst["partition"] == told["partitions"][0]["partition"]
+    worst, availability = series.unavailable[0], verdict["availability"]
+    assert (worst["to"] - worst["from"]) * 1000 == pytest.approx(availability["longest_unavailable_ms"], abs=2)
+    assert worst["partition"] == availability["partitions"][0]["partition"]
 
 
 def test_anomalies_are_counted_by_bin_and_name() -> None:
@@ -110,12 +110,12 @@ def test_operations_are_read_group_by_group(tmp_path: Path) -> None:
     pa.set_memory_pool(pool)
     tracemalloc.start()
     try:
-        found = _operations(path)
+        operations = _operations(path)
         peak = tracemalloc.get_traced_memory()[1] + pool.max_memory()
     finally:
         tracemalloc.stop()
         pa.set_memory_pool(before)
 
     for column in fields(OperationColumns):
-        assert np.array_equal(getattr(found, column.name), getattr(expected, column.name))
+        assert np.array_equal(getattr(operations, column.name), getattr(expected, column.name))
     assert peak < 45 * count

@@ -78,28 +78,28 @@ def test_one_run_has_no_standing_and_bad_ones_come_first() -> None:
         _night(0, "invalid", "c"),
     ]
 
-    assert [each.scenario for each in standings(rows, {})] == ["b", "a"]
+    assert [standing.scenario for standing in standings(rows, {})] == ["b", "a"]
 
 
 def test_the_summary_in_markdown_names_what_is_red_and_marks_up_nothing() -> None:
     rows = [_night(0, "valid", "a|b"), _night(1, "invalid", "a|b"), _night(0, "unknown", "once")]
-    told = markdown(standings(rows, {row["run"]: {"seed": 1} for row in rows}), rows)
+    text = markdown(standings(rows, {row["run"]: {"seed": 1} for row in rows}), rows)
 
-    assert told.startswith("## chaoskit: 3 runs, 1 valid, 1 invalid, 1 unknown\n")
-    assert "| a\\|b | ❌ invalid | 2026-11-02 02:00, 1 run | night 1; and more | 5 | 4.00 ms | - |" in told
-    assert "- **a\\|b**: a\\|b/1 differs from a\\|b/0, the last valid run, by: nothing in the scenario" in told
-    assert "| once | ❔ unknown |  | night 0; and more | 0 | 4.00 ms | - |" in told
-    assert told.endswith("scenario\n")
+    assert text.startswith("## chaoskit: 3 runs, 1 valid, 1 invalid, 1 unknown\n")
+    assert "| a\\|b | ❌ invalid | 2026-11-02 02:00, 1 run | night 1; and more | 5 | 4.00 ms | - |" in text
+    assert "- **a\\|b**: a\\|b/1 differs from a\\|b/0, the last valid run, by: nothing in the scenario" in text
+    assert "| once | ❔ unknown |  | night 0; and more | 0 | 4.00 ms | - |" in text
+    assert text.endswith("scenario\n")
 
 
 def test_a_scenario_whose_newest_run_cannot_be_read_is_not_green() -> None:
     rows = [_night(0, "valid"), _night(1, "valid"), _night(0, "valid", "other")]
-    told = markdown(standings(rows, {}), rows, {"payments/2": "operations.parquet is missing"})
+    text = markdown(standings(rows, {}), rows, {"payments/2": "operations.parquet is missing"})
 
-    assert told.startswith("## chaoskit: 4 runs, 3 valid, 1 not readable\n")
-    assert "| payments | ❔ not readable; before: ✅ valid |" in told
-    assert "| other | ✅ valid |" in told
-    assert "- ❔ not readable payments/2: operations.parquet is missing\n" in told
+    assert text.startswith("## chaoskit: 4 runs, 3 valid, 1 not readable\n")
+    assert "| payments | ❔ not readable; before: ✅ valid |" in text
+    assert "| other | ✅ valid |" in text
+    assert "- ❔ not readable payments/2: operations.parquet is missing\n" in text
 
 
 def test_an_analysis_without_spark_tells_the_red_run_and_links_its_report(analysed: Any) -> None:
@@ -125,6 +125,6 @@ def test_a_run_that_is_not_valid_says_what_differs_from_when_it_was(tmp_path: Pa
     assert "imported.inject.lost-message: unset → 2" in since.differs
     assert "20260101T000000-aaaaaa" in since.command
     assert since_last_valid(alone, "chaoskit") is None
-    for verdict, folder, told in ((check_run(lost), lost, True), (check_run(again), again, False)):
+    for verdict, folder, differs in ((check_run(lost), lost, True), (check_run(again), again, False)):
         for text in (brief(verdict, folder), summary(verdict, folder)):
-            assert ("the last valid run, by" in " ".join(text.split())) is told
+            assert ("the last valid run, by" in " ".join(text.split())) is differs

@@ -48,7 +48,7 @@ def _queue(kind: str = "normal", settings: tuple[tuple[str, int], ...] = (), **m
 
 
 def _why(rule: str, declared: Declared, effects: list[Effect]) -> str:
-    return guaranteed.applies(next(each for each in RULES if each.id == f"rocketmq.{rule}"), declared, effects)
+    return guaranteed.applies(next(known for known in RULES if known.id == f"rocketmq.{rule}"), declared, effects)
 
 
 @pytest.mark.parametrize(

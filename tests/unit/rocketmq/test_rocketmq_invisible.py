@@ -75,8 +75,8 @@ def _consumer(monkeypatch: pytest.MonkeyPatch, relay: _Relay) -> tuple[RocketQue
     assert invisible.there(), "those of other processes may have left some"
     now.at = TAKEN
     assert not invisible.there()
-    told: Any = jvm
-    return RocketQueueConsumer(told, [], invisible), invisible, now
+    machine: Any = jvm
+    return RocketQueueConsumer(machine, [], invisible), invisible, now
 
 
 @pytest.mark.parametrize(

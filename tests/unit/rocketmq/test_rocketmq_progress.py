@@ -29,7 +29,7 @@ class _Broker:
     def ask(self, server: Any, code: int, timeout_s: float, fields: Mapping[str, Any]) -> RemotingAnswer:
         if code == 11:
             offset = int(fields["queueOffset"])
-            if any(offset <= each < offset + 32 for each in self._tagged):
+            if any(offset <= tagged < offset + 32 for tagged in self._tagged):
                 return RemotingAnswer({}, b"")
             raise RocketRefused(20, "none with this tag", {"nextBeginOffset": str(offset + 32)})
         if code == 14 and self._reached is None:

@@ -94,15 +94,15 @@ class Library:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Library:
-    found = Library()
-    for each in (module, publishing, consuming):
-        monkeypatch.setattr(each, "library", lambda: found)
-    return found
+    fake = Library()
+    for part in (module, publishing, consuming):
+        monkeypatch.setattr(part, "library", lambda: fake)
+    return fake
 
 
-def published(told: list[Any], **given: Any) -> PythonPublisher:
+def published(completions: list[Any], **given: Any) -> PythonPublisher:
     settings: dict[str, Any] = {"ordered": (), "delays_ms": {}, **given}
-    return PythonPublisher("p:8081", lambda *each: told.append(each[:4]), "producer-0", **settings)
+    return PythonPublisher("p:8081", lambda *completion: completions.append(completion[:4]), "producer-0", **settings)
 
 
 def awaited(publisher: PythonPublisher) -> None:
@@ -112,12 +112,12 @@ def awaited(publisher: PythonPublisher) -> None:
 
 
 def test_a_send_completes_when_the_proxy_has_answered(known: Library) -> None:
-    told: list[Any] = []
-    publisher = published(told)
+    completions: list[Any] = []
+    publisher = published(completions)
     for token in (1, 2, 3):
         publisher.publish("queue-0", b"x", token, None)
     publisher.poll(0)
-    assert not told
+    assert not completions
 
     known.answers[0].set_result(None)
     known.answers[1].set_exception(Refused())
@@ -125,27 +125,27 @@ def test_a_send_completes_when_the_proxy_has_answered(known: Library) -> None:
     publisher.poll(0)
     publisher.close(0)
 
-    assert told == [(1, OK, None, None), (2, INFO, "Refused", None), (3, INFO, "never completed", None)]
+    assert completions == [(1, OK, None, None), (2, INFO, "Refused", None), (3, INFO, "never completed", None)]
     assert {message.topic for message in known.sent} == {real_topic("queue-0")}
     assert known.closed == 1
 
 
 def test_what_the_client_refuses_at_once_was_not_sent(known: Library) -> None:
-    told: list[Any] = []
+    completions: list[Any] = []
     known.refuses = True
-    published(told).publish("queue-0", b"x", 1, None)
+    published(completions).publish("queue-0", b"x", 1, None)
 
-    assert told == [(1, FAIL, "Refused", None)]
+    assert completions == [(1, FAIL, "Refused", None)]
 
 
 def test_messages_of_a_producer_are_one_group_where_order_is_kept(known: Library) -> None:
-    told: list[Any] = []
-    publisher, began_s = published(told, ordered=["queue-0"], delays_ms={"queue-1": 3000}), time.time()
+    completions: list[Any] = []
+    publisher, began_s = published(completions, ordered=["queue-0"], delays_ms={"queue-1": 3000}), time.time()
     publisher.publish("queue-0", b"x", 1, None)
     awaited(publisher)
     publisher.publish("queue-1", b"x", 2, None)
 
-    assert told == [(1, OK, None, None)]
+    assert completions == [(1, OK, None, None)]
     assert known.sent[0].message_group == "producer-0"
     assert known.sent[1].delivery_timestamp >= began_s + 3, "whole seconds, and never early"
     assert known.sent[1].delivery_timestamp <= time.time() + 4
@@ -153,9 +153,9 @@ def test_messages_of_a_producer_are_one_group_where_order_is_kept(known: Library
 
 def popped(known: Library, count: int, prefetch: int = 0) -> PythonQueueConsumer:
     known.messages = [SimpleNamespace(body=bytes([number]), delivery_attempt=2) for number in range(count)]
-    found = PythonQueueConsumer("p:8081", [], prefetch, Invisible(10))
-    found.consume(["queue-0"])
-    return found
+    consumer = PythonQueueConsumer("p:8081", [], prefetch, Invisible(10))
+    consumer.consume(["queue-0"])
+    return consumer
 
 
 def taken(consumer: PythonQueueConsumer, count: int) -> list[Any]:
@@ -170,7 +170,7 @@ def test_messages_are_popped_and_settled(known: Library) -> None:
     consumer = popped(known, 3)
     arrivals = taken(consumer, 3)
 
-    assert [(each.delivery.payload, each.delivery.delivery) for each in arrivals] == [
+    assert [(arrival.delivery.payload, arrival.delivery.delivery) for arrival in arrivals] == [
         (b"\0", 1),
         (b"\1", 1),
         (b"\2", 1),

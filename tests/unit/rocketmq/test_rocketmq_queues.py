@@ -31,19 +31,19 @@ def _content(**workload: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What a broker is told."""
-    found: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(admin, "create_topic", lambda *given: found.append(given[1:4]))
-    monkeypatch.setattr(admin, "create_group", lambda *given, **named: found.append((given[1], named)))
-    return found
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What a broker is asked."""
+    asked_of: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(admin, "create_topic", lambda *given: asked_of.append(given[1:4]))
+    monkeypatch.setattr(admin, "create_group", lambda *given, **named: asked_of.append((given[1], named)))
+    return asked_of
 
 
-def test_a_queue_is_a_topic_with_a_group(told: list[tuple[Any, ...]]) -> None:
+def test_a_queue_is_a_topic_with_a_group(requests: list[tuple[Any, ...]]) -> None:
     queues.create(MASTER, Topic("q", QUEUE, kind="normal"), 1.0)
     queues.create(MASTER, Topic("f", QUEUE, kind="fifo", settings=(("delivery-limit", 3),)), 1.0)
 
-    assert told == [
+    assert requests == [
         ("q", 4, "+message.type=NORMAL"),
         ("q", {"ordered": False, "retries": None}),
         ("f", 4, "+message.type=FIFO"),
@@ -51,18 +51,18 @@ def test_a_queue_is_a_topic_with_a_group(told: list[tuple[Any, ...]]) -> None:
     ], "the third return of a message is its last one"
 
 
-def test_dead_letters_are_in_the_topic_of_the_queue_s_group(told: list[tuple[Any, ...]]) -> None:
+def test_dead_letters_are_in_the_topic_of_the_queue_s_group(requests: list[tuple[Any, ...]]) -> None:
     queues.create(MASTER, Topic("q.dead", QUEUE, settings=(("dead-letters-of", 1),)), 1.0)
 
-    assert told == [("%DLQ%q", 1, ""), ("q-dead", {})]
+    assert requests == [("%DLQ%q", 1, ""), ("q-dead", {})]
     assert queues.queue_of("%DLQ%q") == "q.dead"
 
 
-def test_delayed_messages_have_a_topic_of_their_type(told: list[tuple[Any, ...]]) -> None:
+def test_delayed_messages_have_a_topic_of_their_type(requests: list[tuple[Any, ...]]) -> None:
     topic = Topic("q", QUEUE, kind="normal", settings=(("delay", 3000),))
     queues.create(MASTER, topic, 1.0)
 
-    assert told[0] == ("q", 4, "+message.type=DELAY")
+    assert requests[0] == ("q", 4, "+message.type=DELAY")
     assert queues.delays([topic, Topic("other", QUEUE)]) == {"q": 3000}
 
 

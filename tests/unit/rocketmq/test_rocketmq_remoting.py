@@ -128,10 +128,10 @@ def test_only_slaves_that_keep_up_are_in_sync(served: _Server) -> None:
 def test_a_log_of_which_some_is_in_no_queue_yet_is_told(
     behind: int, in_sync: int, slaves: list[tuple[bool, int]], refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connected = [{"inSync": each, "diff": lacks} for each, lacks in slaves]
-    told: dict[int, dict[str, Any]] = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
-    told[907] = {"inSyncSlaveNums": in_sync, "haConnectionInfo": connected}
-    monkeypatch.setattr(admin, "ask", lambda _, code, *__: SimpleNamespace(content=lambda: told[code]))
+    connected = [{"inSync": keeps_up, "diff": lacks} for keeps_up, lacks in slaves]
+    tables: dict[int, dict[str, Any]] = {28: {"table": {"dispatchBehindBytes": str(behind)}}}
+    tables[907] = {"inSyncSlaveNums": in_sync, "haConnectionInfo": connected}
+    monkeypatch.setattr(admin, "ask", lambda _, code, *__: SimpleNamespace(content=lambda: tables[code]))
     with pytest.raises(ServiceError, match="in no queue yet") if refused else nullcontext():
         admin.check_dispatched(("10.0.0.1", 10911), 1.0)
 
@@ -155,7 +155,7 @@ def test_a_controller_tells_the_master_of_a_group_that_it_knows(served: _Server)
 
 
 @pytest.mark.parametrize(
-    ("masters", "told"),
+    ("masters", "master"),
     [
         ({"b"}, "b"),
         ({"a", "b"}, "a"),
@@ -163,7 +163,7 @@ def test_a_controller_tells_the_master_of_a_group_that_it_knows(served: _Server)
         ({"silent"}, "no answer from silent"),
     ],
 )
-def test_only_a_master_is_asked(monkeypatch: pytest.MonkeyPatch, masters: set[str], told: str) -> None:
+def test_only_a_master_is_asked(monkeypatch: pytest.MonkeyPatch, masters: set[str], master: str) -> None:
     def ask(broker: admin.Server) -> str:
         if broker[0] == "silent":
             raise OSError("no answer from silent")
@@ -172,10 +172,10 @@ def test_only_a_master_is_asked(monkeypatch: pytest.MonkeyPatch, masters: set[st
     monkeypatch.setattr(admin, "copying", lambda broker, _: SimpleNamespace(is_master=broker[0] in masters))
     brokers = [(name, 10911) for name in ("a", "b", "silent")]
 
-    if told in masters:
-        assert admin.ask_master(brokers, ask, 1.0) == told
+    if master in masters:
+        assert admin.ask_master(brokers, ask, 1.0) == master
     else:
-        with pytest.raises(ServiceError, match=told):
+        with pytest.raises(ServiceError, match=master):
             admin.ask_master(brokers, ask, 1.0)
 
 

@@ -25,18 +25,18 @@ def _broker(index: int, **options: Any) -> dict[str, str]:
 def test_the_first_broker_is_the_master_and_the_others_copy_it() -> None:
     files = [_broker(index, config={"brokerRole": "SYNC_MASTER", "inSyncReplicas": 2}) for index in range(3)]
 
-    assert [(each["brokerName"], each["brokerId"], each["brokerRole"]) for each in files] == [
+    assert [(file["brokerName"], file["brokerId"], file["brokerRole"]) for file in files] == [
         ("broker-0", "0", "SYNC_MASTER"),
         ("broker-0", "1", "SLAVE"),
         ("broker-0", "2", "SLAVE"),
     ]
-    assert {each["inSyncReplicas"] for each in files} == {"2"}
+    assert {file["inSyncReplicas"] for file in files} == {"2"}
 
 
 def test_each_broker_of_the_mode_single_is_a_master() -> None:
     files = [_broker(index, mode="single") for index in range(3)]
 
-    assert [(each["brokerName"], each["brokerId"], each["brokerRole"]) for each in files] == [
+    assert [(file["brokerName"], file["brokerId"], file["brokerRole"]) for file in files] == [
         (f"broker-{index}", "0", "ASYNC_MASTER") for index in range(3)
     ]
     assert RocketOptions(mode="single").groups(3) == [range(1), range(1, 2), range(2, 3)]
@@ -71,7 +71,7 @@ def test_servers_listen_on_their_own_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "words"),
     [
         (
             {"mode": "controller", "config": {"brokerRole": "SYNC_MASTER"}},
@@ -82,8 +82,8 @@ def test_servers_listen_on_their_own_address() -> None:
         ({"config": {"storePathRootDir": "/tmp"}}, r"storePathRootDir: chaoskit sets it itself"),
     ],
 )
-def test_what_chaoskit_or_the_mode_decides_is_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(BadInput, match=rf"cluster\.config\.{told}"):
+def test_what_chaoskit_or_the_mode_decides_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=rf"cluster\.config\.{words}"):
         check_topology(RocketOptions(**options), 3)
 
 

@@ -16,10 +16,10 @@ from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.workloads.traits import Transactions
 from chaoskit.model.outcome import FAIL, INFO, OK
 from clusters.common.relay.process import Jvm
+from clusters.rocketmq.checks import check_transactions
 from clusters.rocketmq.clients.transactions import RocketTransactionalProducer
 from clusters.rocketmq.guarantees.transactions import TRANSACTION_RULES
 from clusters.rocketmq.settings import RocketOptions
-from clusters.rocketmq.system import _check_transactions
 
 KILL = [guaranteed.effect("kill", "n1")]
 NO_FAULT: list[Effect] = []
@@ -47,8 +47,8 @@ class _Client:
             _, token, commit = _ENDING.unpack(asked)
             self.asked.append(commit)
             if self._error is not None:
-                told = self._error.encode()
-                self._answers.write(_DONE.pack(token, -1, 1, len(told)) + told)
+                message = self._error.encode()
+                self._answers.write(_DONE.pack(token, -1, 1, len(message)) + message)
 
     def close(self) -> None:
         self.jvm.close()
@@ -65,8 +65,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[_Client]:
 
 
 def _producer(client: _Client) -> RocketTransactionalProducer:
-    def completed(*told: object) -> None:
-        raise AssertionError(f"the end of a transaction is no message: {told}")
+    def completed(*completion: object) -> None:
+        raise AssertionError(f"the end of a transaction is no message: {completion}")
 
     return RocketTransactionalProducer(client.jvm, completed)
 
@@ -109,9 +109,9 @@ def _often(asks_every_ms: int, **producer: str) -> Declared:
 
 
 def test_a_transaction_has_one_message() -> None:
-    _check_transactions(_declared())
+    check_transactions(_declared())
     with pytest.raises(BadInput, match=r"workload\.messages: 50: a transaction has one message; set messages: 1"):
-        _check_transactions(_declared(50))
+        check_transactions(_declared(50))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_transaction_has_one_message() -> None:
 def test_a_rule_applies_where_its_cause_is_and_not_beside_it(
     rule: str, declared: Declared, effects: list[Effect], applies: bool
 ) -> None:
-    (found,) = (each for each in TRANSACTION_RULES if each.id == f"rocketmq.{rule}")
+    (applied,) = (known for known in TRANSACTION_RULES if known.id == f"rocketmq.{rule}")
 
-    assert bool(guaranteed.applies(found, declared, effects)) is applies
-    assert not guaranteed.applies(found, Declared(RocketOptions(), 3, 3, (), {}, {}), effects)
+    assert bool(guaranteed.applies(applied, declared, effects)) is applies
+    assert not guaranteed.applies(applied, Declared(RocketOptions(), 3, 3, (), {}, {}), effects)

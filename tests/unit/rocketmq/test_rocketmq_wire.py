@@ -161,10 +161,10 @@ def test_spaces_between_fields_are_allowed() -> None:
 
 @pytest.mark.parametrize("whole", [command(SEND, 4711, extFields={"a": "b"}), binary(SEND, 4711)])
 def test_a_head_that_is_cut_is_unknown_or_right(whole: bytes) -> None:
-    told = [RemotingDecoder().request(whole[:size]) for size in range(len(whole))]
+    requests = [RemotingDecoder().request(whole[:size]) for size in range(len(whole))]
 
-    assert told[8] is None
-    assert {*told} == {None, Header("SEND_MESSAGE_V2", 4711)}
+    assert requests[8] is None
+    assert {*requests} == {None, Header("SEND_MESSAGE_V2", 4711)}
 
 
 def test_a_header_that_is_longer_than_the_head_is_unknown() -> None:

@@ -30,7 +30,7 @@ def analyze(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def workers(session: int) -> list[str]:
     """Return the Python workers of a process group."""
-    found = []
+    names = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().decode().split("\0")
@@ -38,8 +38,8 @@ def workers(session: int) -> list[str]:
         except OSError:
             continue
         if group == session and "pyspark.daemon" in words:
-            found.append(path.parent.name)
-    return found
+            names.append(path.parent.name)
+    return names
 
 
 def kill_at_work(store: Path, *options: str) -> None:
@@ -78,10 +78,10 @@ def test_a_store_becomes_tables_and_a_report_also_after_an_analysis_that_was_kil
     assert "WARN" not in done.stderr
     assert (judged / "verdict.json").stat().st_mtime_ns == kept
     assert read_json(unjudged / "verdict.json")["verdict"] == "invalid"
-    found = canonical(pq.read_table(unjudged / "findings.parquet"))
-    assert found.num_rows
+    findings = canonical(pq.read_table(unjudged / "findings.parquet"))
+    assert findings.num_rows
     run = open_run(0, unjudged, recheck=True)
-    assert found.equals(canonical(checking.find(run.history, 60 * SECOND, run.timing.load)))
+    assert findings.equals(canonical(checking.find(run.history, 60 * SECOND, run.timing.load)))
     runs = pq.read_table(out / "runs.parquet").to_pylist()
     assert [(row["verdict"], row["lost"]) for row in runs] == [("valid", 0), ("invalid", 3)]
     for row, folder in zip(runs, (judged, unjudged), strict=True):
@@ -95,8 +95,8 @@ def test_a_store_becomes_tables_and_a_report_also_after_an_analysis_that_was_kil
         ]
         longest_ms = verdict["availability"]["longest_unavailable_ms"]
         assert row["longest_unavailable_ms"] == longest_ms
-        gaps = [each for each in pq.read_table(out / "unavailable.parquet").to_pylist() if each["run"] == row["run"]]
-        worst = max(((each["end_ns"] - each["start_ns"]) / 1e6 for each in gaps), default=0)
+        gaps = [gap for gap in pq.read_table(out / "unavailable.parquet").to_pylist() if gap["run"] == row["run"]]
+        worst = max(((gap["end_ns"] - gap["start_ns"]) / 1e6 for gap in gaps), default=0)
         assert worst == pytest.approx(longest_ms if longest_ms >= 500 else 0, abs=1e-3)
     (configuration,) = pq.read_table(out / "configurations.parquet").to_pylist()
     assert (configuration["runs"], configuration["valid"], configuration["lost"]) == (2, 1, 3)

@@ -50,7 +50,10 @@ def canonical(findings: pa.Table) -> pa.Table:
     """Return findings as plain words in one order."""
     names = FINDINGS.names
     plain = pa.schema(
-        [(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in FINDINGS]
+        [
+            (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+            for field in FINDINGS
+        ]
     )
     table = findings.select(names).cast(plain)
     return table.sort_by([(name, "ascending") for name in names if not pa.types.is_list(table.schema.field(name).type)])
@@ -89,7 +92,9 @@ def test_figures_of_a_load_that_got_stuck_are_those_of_the_check_in_process(
     in_process = said(check_run(folder))
     assert in_process["counts"]["never_made"] > 14 * 5_000
     assert in_process["availability"]["longest_unavailable_ms"] >= 14_900
-    endless = [each for each in pq.read_table(folder / "findings.parquet")["detail"].to_pylist() if each == NO_FURTHER]
+    endless = [
+        detail for detail in pq.read_table(folder / "findings.parquet")["detail"].to_pylist() if detail == NO_FURTHER
+    ]
     assert len(endless) == len(History.open(folder).partitions)
     findings = canonical(pq.read_table(folder / "findings.parquet"))
 
@@ -104,8 +109,8 @@ def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[...
     outcomes = check.survey(spark, runs)
 
     for run in runs:
-        found = canonical(check.findings_of(spark, run, outcomes[run.number]))
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load)))
+        findings = canonical(check.findings_of(spark, run, outcomes[run.number]))
+        assert findings.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load)))
 
 
 def test_a_damaged_run_does_not_end_the_others(spark: Any, make_run: Callable[..., Path]) -> None:

@@ -24,13 +24,14 @@ S, MS = 1_000_000_000, 1_000_000
 
 
 def _fault(number: int, start_s: float, effective_s: float | None, healed_s: float | None) -> Fault:
-    effective_ns, healed_ns = (None if each is None else int(each * S) for each in (effective_s, healed_s))
+    effective_ns, healed_ns = (None if seconds is None else int(seconds * S) for seconds in (effective_s, healed_s))
     return Fault(number, "kill", int(start_s * S), effective_ns=effective_ns, healed_ns=healed_ns)
 
 
 def _windows(*faults: Fault, end_s: float = 60) -> dict[tuple[int, str], tuple[float, float]]:
     return {
-        (each.fault, each.phase): (each.start_ns / S, each.end_ns / S) for each in windows_of(faults, 0, int(end_s * S))
+        (window.fault, window.phase): (window.start_ns / S, window.end_ns / S)
+        for window in windows_of(faults, 0, int(end_s * S))
     }
 
 
@@ -131,10 +132,10 @@ def test_trends_mark_the_run_that_got_worse() -> None:
         for day in reversed(range(9))
     ]  # fmt: skip
 
-    found = trends(rows)
+    marked = trends(rows)
 
-    assert [row["run"] for row in found] == [f"a/{day}" for day in range(9)]
-    assert {row["run"]: row["regressions"] for row in found if row["regressions"]} == {
+    assert [row["run"] for row in marked] == [f"a/{day}" for day in range(9)]
+    assert {row["run"]: row["regressions"] for row in marked if row["regressions"]} == {
         "a/1": ["verdict"],
         "a/7": ["due_p99_ms"],
     }
@@ -156,7 +157,7 @@ def test_a_configuration_is_one_readable_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "workload", "told"),
+    ("cluster", "workload", "words"),
     [
         ({}, {"type": "quorum"}, "rabbitmq 4.0.5, quorum queue"),
         ({}, {"type": "classic"}, "rabbitmq 4.0.5, classic queue"),
@@ -168,25 +169,31 @@ def test_a_configuration_is_one_readable_line() -> None:
     ],
 )
 def test_configurations_differ_by_what_was_declared(
-    cluster: dict[str, Any], workload: dict[str, Any], told: str
+    cluster: dict[str, Any], workload: dict[str, Any], words: str
 ) -> None:
     declared = {"name": "x", "cluster": {"system": "rabbitmq", **cluster}, "workload": {"kind": "queue", **workload}}
 
-    assert configuration(read_plan(declared, "x.yaml").resolved()) == told
+    assert configuration(read_plan(declared, "x.yaml").resolved()) == words
 
 
 def test_a_kind_of_fault_has_rows_for_each_system() -> None:
     """Kills of Kafka say nothing of kills of RabbitMQ."""
     windows = [ImpactWindow(0, "kill", phase, 0, S) for phase in ("before", "during")]
     runs = [SimpleNamespace(scenario={"cluster": {"system": name}}) for name in ("kafka", "rabbitmq")]
-    found: Any = [
+    impacts_: Any = [
         SimpleNamespace(
-            run=run, window=each, bucket=np.array([1]), count=np.array([5]), acked=5, longest_gap_ms=0, recovery_ms=None
+            run=run,
+            window=window,
+            bucket=np.array([1]),
+            count=np.array([5]),
+            acked=5,
+            longest_gap_ms=0,
+            recovery_ms=None,
         )
         for run in runs
-        for each in windows
+        for window in windows
     ]
 
-    assert [(row["system"], row["phase"], row["faults"]) for row in by_kind(found)] == [
+    assert [(row["system"], row["phase"], row["faults"]) for row in by_kind(impacts_)] == [
         ("kafka", "before", 1), ("kafka", "during", 1), ("rabbitmq", "before", 1), ("rabbitmq", "during", 1)
     ]  # fmt: skip

@@ -29,7 +29,8 @@ def test_all_rows_come_with_their_run(spark: Any, folders: list[Path]) -> None:
     for table in ("operations", "faults"):
         counted = {row["run"]: row["count"] for row in _read(spark, folders, table).groupBy("run").count().collect()}
         expected = {
-            f"{each.parent.name}/{each.name}": pq.read_metadata(each / f"{table}.parquet").num_rows for each in folders
+            f"{folder.parent.name}/{folder.name}": pq.read_metadata(folder / f"{table}.parquet").num_rows
+            for folder in folders
         }
         assert counted == {name: rows for name, rows in expected.items() if rows}
 
@@ -50,7 +51,7 @@ def test_messages_are_those_of_the_history(spark: Any, folders: list[Path]) -> N
 
 def test_one_task_reads_one_partition(spark: Any, folders: list[Path]) -> None:
     assert _read(spark, folders, "messages").rdd.getNumPartitions() == sum(
-        len(History.open(each).partitions) for each in folders
+        len(History.open(folder).partitions) for folder in folders
     )
 
 

@@ -91,8 +91,8 @@ class StoryRun:
         log = self.wal(client)
         op = log.send(log.name(topic), value % self.partitions, 0, value, self.ns(at), self.ns(at))
         if outcome is not None:
-            told = NO_POSITION if position is None else position
-            log.complete(op, self.ns(at + took), OUTCOMES.index(outcome), 0, told)
+            stored = NO_POSITION if position is None else position
+            log.complete(op, self.ns(at + took), OUTCOMES.index(outcome), 0, stored)
 
     def op(
         self,
@@ -116,8 +116,8 @@ class StoryRun:
             else:
                 log.observed(op, len(KINDS), *where, *numbers, log.name(kind))
         for topic, partition, value, position, due, delivery in received:
-            sent, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
-            log.received(op, *sent, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
+            sent, stored = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
+            log.received(op, *sent, stored, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
         log.complete(op, self.ns(at + took), OUTCOMES.index(outcome))
 
     def poll(self, client: str, at: float, messages: Iterable[tuple[int, int]], **more: Any) -> None:
@@ -134,15 +134,15 @@ class StoryRun:
 
     def read_back(self, at: float, kept: Mapping[int, int], low: int = 0, end: int | None = None) -> None:
         """The final read was complete, and found these values at these positions."""
-        self.poll("auditor", at + 1, sorted(kept.items(), key=lambda each: each[1]))
+        self.poll("auditor", at + 1, sorted(kept.items(), key=lambda pair: pair[1]))
         ends = {
             number: max(
                 (position + 1 for value, position in kept.items() if value % self.partitions == number), default=0
             )
             for number in range(self.partitions)
         }
-        told = {number: last if end is None else end for number, last in ends.items()}
-        self.audit(at, {("log-0", number): Bounds(low, last, True, last) for number, last in told.items()})
+        ends_known = {number: last if end is None else end for number, last in ends.items()}
+        self.audit(at, {("log-0", number): Bounds(low, last, True, last) for number, last in ends_known.items()})
 
     def bounded(self, at: float, end: int) -> None:
         """The final read reached the end of partition 0."""
@@ -201,9 +201,9 @@ class StoryRun:
         for log in self._clients.values():
             log.close()
         load = {"end_ns": int(load_end * SECOND), "paced": {"clients": clients, "per_second": per_second}}
-        told: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
+        liveness: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
         more = {"crashed": [], "load_start_ns": 0, "problems": [], "load": {**load, "backlog": None}}
-        store.write_json(self.folder / store.RECOVERY, told | more)
+        store.write_json(self.folder / store.RECOVERY, liveness | more)
 
 
 FEED = "feed-0"
@@ -272,9 +272,9 @@ class QueueRun(StoryRun):
         self.topics = [TASKS, TASKS + ".dead"] if workload.get("dead_letters") else [TASKS]
         load = {"kind": "queue", "duration": "60s", "queues": 1, **workload}
         super().__init__(folder, load, topics=self.topics, **scenario)
-        told: list[Observed] = [("declared", TASKS, 0, name, None, number) for name, number in declared.items()]
-        told += [("declared", topic, 0, "dead-letters-of", None, 1) for topic in self.topics[1:]]
-        self.op("producer-0", "declare", 0, observed=told)
+        observed: list[Observed] = [("declared", TASKS, 0, name, None, number) for name, number in declared.items()]
+        observed += [("declared", topic, 0, "dead-letters-of", None, 1) for topic in self.topics[1:]]
+        self.op("producer-0", "declare", 0, observed=observed)
         self.led("n1", topics=self.topics)
 
     def publish(self, values: Iterable[int], every: float, first: float = 0.05) -> None:
@@ -287,8 +287,8 @@ class QueueRun(StoryRun):
         values = list(values)
         self.op(client, "receive", at, received=[(TASKS, 0, value, None, 0.0, delivery) for value in values])
         if settle:
-            told = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[settle]
-            self.op(client, settle, at + 0.0015, observed=[(told, TASKS, 0, None, value, None) for value in values])
+            kind = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[settle]
+            self.op(client, settle, at + 0.0015, observed=[(kind, TASKS, 0, None, value, None) for value in values])
 
     def drained(self, at: float, left: Iterable[int] = (), consumers: Sequence[str] = ()) -> None:
         """The consumers left, and the final read found these messages."""
@@ -301,10 +301,12 @@ class QueueRun(StoryRun):
         self.op("auditor", "close", at + 21)
 
 
-def found(verdict: Verdict) -> dict[str, tuple[int, bool]]:
+def counts_of(verdict: Verdict) -> dict[str, tuple[int, bool]]:
     """Return the number of findings by anomaly, and whether they are allowed; without measurements."""
     measured = ("unavailable", "slow-recovery", "latency-outlier")
-    return {name: (each.count, each.allowed) for name, each in verdict.anomalies.items() if name not in measured}
+    return {
+        name: (anomaly.count, anomaly.allowed) for name, anomaly in verdict.anomalies.items() if name not in measured
+    }
 
 
 def kill_of_the_leader(folder: Path) -> Path:
@@ -316,5 +318,5 @@ def kill_of_the_leader(folder: Path) -> Path:
     for value in range(600):
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(600) if not 390 <= value < 400}, end=600)
-    assert found(run.judged(60, 10))["lost"] == (10, True)
+    assert counts_of(run.judged(60, 10))["lost"] == (10, True)
     return run.folder

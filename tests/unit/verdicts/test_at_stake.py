@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runs import TASKS, QueueRun, StoryRun, found
+from runs import TASKS, QueueRun, StoryRun, counts_of
 
 from chaoskit.judge.verdict.verdict import Verdict
 
@@ -38,7 +38,7 @@ def test_a_queue_that_was_empty_when_the_power_was_cut_proves_nothing(tmp_path: 
 def test_what_had_not_been_taken_was_at_stake(tmp_path: Path) -> None:
     verdict = _judged(tmp_path, HOSTS, 3)
 
-    assert (verdict.verdict, verdict.faults[0]["at_stake"], found(verdict)) == ("valid", 195, {})
+    assert (verdict.verdict, verdict.faults[0]["at_stake"], counts_of(verdict)) == ("valid", 195, {})
     assert verdict.headline == "KEPT all 600 acknowledged messages"
 
 

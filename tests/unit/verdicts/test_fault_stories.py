@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import TASKS, QueueRun, StoryRun, found, needed
+from runs import TASKS, QueueRun, StoryRun, counts_of, needed
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "900s", "consumption": "group"}
 
@@ -27,7 +27,7 @@ def test_a_commit_that_goes_back_long_after_the_healing_is_not_explained(tmp_pat
     run.op("consumer-0", "close", 1010)
     run.read_back(1000, {value: value for value in range(900)})
 
-    assert found(run.judged(900, 1)) == {"commit-regression": (1, False)}
+    assert counts_of(run.judged(900, 1)) == {"commit-regression": (1, False)}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_acks_one_takes_a_new_leader(tmp_path: Path, kind: str, host: str, led_b
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(600) if not 100 <= value < 110}, end=600)
 
-    assert found(run.judged(60, 10))["lost"] == (10, allowed)
+    assert counts_of(run.judged(60, 10))["lost"] == (10, allowed)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_nobody_catches_up_while_nobody_leads(tmp_path: Path, first: int, led_me
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(400) if not first <= value < first + 10}, end=400)
 
-    assert found(run.judged(90, 10))["lost"] == (10, allowed)
+    assert counts_of(run.judged(90, 10))["lost"] == (10, allowed)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_leader_that_does_not_know_that_it_was_replaced_loses_what_it_acknowle
             kept[value] = position
     run.read_back(100, kept, end=590)
 
-    assert found(run.judged(60, 10))["lost"] == (10, allowed)
+    assert counts_of(run.judged(60, 10))["lost"] == (10, allowed)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_dead_letter_is_missing_because_of_a_fault_at_the_time(
     run.take("consumer-0", range(10), rejected_s, settle="reject")
     run.drained(120, consumers=("consumer-0",))
 
-    assert found(run.judged(110, 10)) == {"dead-letter-missing": (10, allowed)}
+    assert counts_of(run.judged(110, 10)) == {"dead-letter-missing": (10, allowed)}
 
 
 @pytest.mark.parametrize("kind", ["kill", "power-cut"])
@@ -140,7 +140,7 @@ def test_a_mark_that_is_missing_long_after_the_healing_is_not_explained(tmp_path
     run.take("consumer-0", range(10), 801.5)
     run.drained(1000, consumers=("consumer-0",))
 
-    assert found(run.judged(900, 10))["redelivery-flag-missing"] == (10, False)
+    assert counts_of(run.judged(900, 10))["redelivery-flag-missing"] == (10, False)
 
 
 @pytest.mark.parametrize(("error_ms", "gap_ms"), [(0, 0.3), (0.1, 0.3), (0.7, 0.3), (0.7, 5)])
@@ -154,14 +154,14 @@ def test_events_of_one_client_are_in_its_own_order(tmp_path: Path, error_ms: flo
         at = 0.05 + value * 0.1
         run.send("producer-0", value, at, value)
         run.poll("consumer-0", at + 0.004, [(value, value)])
-        told = ("committed", "log-0", 0, "g", 1, value + 1)
-        run.op("consumer-0", "commit", at + 0.005 + gap_ms / 1000, observed=[told])
+        commit = ("committed", "log-0", 0, "g", 1, value + 1)
+        run.op("consumer-0", "commit", at + 0.005 + gap_ms / 1000, observed=[commit])
     run.op("consumer-0", "close", 25)
     run.read_back(30, {value: value for value in range(50)})
     if error_ms:
         run.on_drivers({"producer-0": "d1", "consumer-0": "d1"}, error_ms, 26)
 
-    assert found(run.judged(20, 10)) == {}
+    assert counts_of(run.judged(20, 10)) == {}
 
 
 @pytest.mark.parametrize(("later_ms", "certain"), [(0.4, False), (5.0, True)])
@@ -182,4 +182,4 @@ def test_events_of_two_machines_are_in_an_order_only_if_it_is_certain(
     run.drained(25, consumers=("consumer-0", "consumer-1"))
     run.on_drivers({"consumer-0": "d1", "consumer-1": "d2"}, 0.7, 26)
 
-    assert ("redelivery-flag-missing" in found(run.judged(20, 10))) == certain
+    assert ("redelivery-flag-missing" in counts_of(run.judged(20, 10))) == certain

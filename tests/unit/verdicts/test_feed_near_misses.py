@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import FEED, FeedRun, found
+from runs import FEED, FeedRun, counts_of
 
 AT_MOST_ONCE, AT_LEAST_ONCE = ("at-most-once", False, None), ("at-least-once", True, None)
 EXACTLY_ONCE = ("exactly-once", True, None)
@@ -58,7 +58,7 @@ def _verdict(  # noqa: PLR0917 - a story
         if number in again:
             run.get("consumer-2", [_value(number)], at + 0.5, delivery=1)
     run.probed(40, SUBSCRIBERS)
-    return found(run.judged(32, 100, clients=2))
+    return counts_of(run.judged(32, 100, clients=2))
 
 
 BYSTANDER, OWN = ("client-pause", ("consumer-0",), 11, 12), ("client-pause", ("consumer-2",), 11, 14)
@@ -162,7 +162,7 @@ def test_what_waits_may_be_of_any_age(tmp_path: Path) -> None:
     run.get("consumer-0", range(1110, 1144), 115.25)
     run.probed(130, ("consumer-0", "consumer-1"))
 
-    assert found(run.judged(122, 10))["lost"] == (1050, True)
+    assert counts_of(run.judged(122, 10))["lost"] == (1050, True)
 
 
 def test_a_cache_may_be_of_any_age(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_cache_may_be_of_any_age(tmp_path: Path) -> None:
     run.join("consumer-1", 120)
     run.probed(150, ("consumer-0", "consumer-1"))
 
-    assert found(run.judged(101, 1))["late-joiner-lost"] == (100, True)
+    assert counts_of(run.judged(101, 1))["late-joiner-lost"] == (100, True)
 
 
 @pytest.mark.parametrize(
@@ -205,4 +205,4 @@ def test_a_reader_that_is_slower_than_its_writer_misses_samples_without_a_fault(
             run.get("consumer-0", [number], at + 0.0003)
     run.probed(14, ("consumer-0",))
 
-    assert found(run.judged(11.2)) == {"missed": (19_000, True)}
+    assert counts_of(run.judged(11.2)) == {"missed": (19_000, True)}

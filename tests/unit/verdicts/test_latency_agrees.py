@@ -12,7 +12,7 @@ from pathlib import Path
 from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from profiles import examples
-from runs import StoryRun, found, needed
+from runs import StoryRun, counts_of, needed
 
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.model.audit import Bounds
@@ -52,7 +52,7 @@ class Tale:
         run.op("consumer-0", "assign", 0)
         for at, messages in self.reads:
             run.poll("consumer-0", at, messages)
-        run.poll("auditor", 131, [each for number in self.logs for each in self.kept(number)])
+        run.poll("auditor", 131, [value for number in self.logs for value in self.kept(number)])
         ends = {number: self.low + len(log) if log else self.low for number, log in self.logs.items()}
         run.audit(130, {("log-0", number): Bounds(self.low, end, self.complete, end) for number, end in ends.items()})
         return run.judged(60, 10, 2)
@@ -70,10 +70,10 @@ def tales(draw: st.DrawFn) -> Tale:
     for number in range(draw(st.integers(1, 40))):
         value = number // 2 + (OTHER if number % 2 else 0)
         outcome = draw(st.sampled_from(["ok"] * 12 + ["info", "fail", None]))
-        there = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
+        in_log = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
         log = stored[value % tale.partitions]
-        tale.sends.append((value, first + number * step, len(log) if there else None, outcome))
-        if there:
+        tale.sends.append((value, first + number * step, len(log) if in_log else None, outcome))
+        if in_log:
             log.append(value)
     after = 3 + 40 * step
     for _ in range(draw(st.integers(0, 2))):
@@ -82,7 +82,7 @@ def tales(draw: st.DrawFn) -> Tale:
         after += 1
     if len(tale.reads) > 1:
         read = {v for v, _ in tale.reads[0][1]}
-        tale.reads[1] = (tale.reads[1][0], [each for each in tale.reads[1][1] if each[0] not in read])
+        tale.reads[1] = (tale.reads[1][0], [receipt for receipt in tale.reads[1][1] if receipt[0] not in read])
     tale.logs = {number: spoiled(draw, log) for number, log in stored.items()}
     tale.complete = draw(st.integers(0, 5)) > 0
     if draw(st.integers(0, 5)) == 0:
@@ -101,17 +101,17 @@ def tales(draw: st.DrawFn) -> Tale:
 def spoiled(draw: st.DrawFn, log: list[int]) -> list[int]:
     """What became of a log."""
     log = list(log)
-    what = draw(st.sampled_from(["nothing", "nothing", "hole", "tail", "twice", "swapped", "strange"]))
-    if what == "nothing" or len(log) < 2:
+    spoiling = draw(st.sampled_from(["nothing", "nothing", "hole", "tail", "twice", "swapped", "strange"]))
+    if spoiling == "nothing" or len(log) < 2:
         return log
     at = draw(st.integers(0, len(log) - 2))
-    if what == "hole":
+    if spoiling == "hole":
         del log[at : at + draw(st.integers(1, 3))]
-    elif what == "tail":
+    elif spoiling == "tail":
         del log[at:]
-    elif what == "twice":
+    elif spoiling == "twice":
         log.append(log[at])
-    elif what == "swapped":
+    elif spoiling == "swapped":
         log[at], log[at + 1] = log[at + 1], log[at]
     else:
         log.append(log[-1] + 1000 * 2)
@@ -121,7 +121,7 @@ def spoiled(draw: st.DrawFn, log: list[int]) -> list[int]:
 def named(name: str, verdict: Verdict) -> str:
     """Return the name of an anomaly; of duplicates that the final read did not see both, `elsewhere`."""
     seen = [
-        (each["operation"], each["other_operation"]) for each in verdict.anomalies[name].examples if name == "duplicate"
+        (case["operation"], case["other_operation"]) for case in verdict.anomalies[name].examples if name == "duplicate"
     ]
     both = [pair for pair in seen if all(text.startswith("poll by auditor") for text in pair)]
     return "elsewhere" if seen and not both else name
@@ -161,8 +161,9 @@ AMONG_OTHERS = replace(UNENDED, sends=[(0, 1.02, 0, "ok"), (2, 1.04, 2, "ok"), (
 def test_both_records_have_the_same_verdict(tale: Tale) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY if Path(MEMORY).is_dir() else None) as folder:
         history, latency = (tale.judged(Path(folder), record) for record in ("history", "latency"))
-    wrong = {named(each, history) for each, (_, allowed) in found(history).items() if not allowed}
-    note(f"history: {history.verdict} {found(history)}; latency: {latency.verdict} {found(latency)} {latency.reasons}")
+    wrong = {named(name, history) for name, (_, allowed) in counts_of(history).items() if not allowed}
+    note(f"history: {history.verdict} {counts_of(history)}")
+    note(f"latency: {latency.verdict} {counts_of(latency)} {latency.reasons}")
     event(f"history {history.verdict}, latency {latency.verdict}")
 
     assert latency.verdict in (history.verdict, "unknown") or (wrong and wrong <= ONLY_IN_HISTORIES)

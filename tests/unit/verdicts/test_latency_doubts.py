@@ -79,8 +79,8 @@ def committing(folder: Path, second: tuple[int, ...], *, seeks: bool = False) ->
             member, "poll", since + 9.5, received=[("log-0", 0, v, v, float(v), 0) for v in range(since, since + 10)]
         )
         for index, position in enumerate(commits):
-            told = [("committed", "log-0", 0, "g", number, position)]
-            run.op(member, "commit", since + 9.6 + index / 10, observed=told)
+            observations = [("committed", "log-0", 0, "g", number, position)]
+            run.op(member, "commit", since + 9.6 + index / 10, observed=observations)
     run.read_back(100, {value: value for value in range(20)})
     return run.judged(20, 1)
 

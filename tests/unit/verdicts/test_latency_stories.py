@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
+
+from chaoskit.model.audit import Bounds
+from chaoskit.model.message import NO_POSITION
+from chaoskit.model.outcome import OUTCOMES
 
 RECORDS = ["history", "latency"]
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 100, "duration": "20s"}
@@ -23,7 +27,7 @@ def test_what_a_consumer_read_and_the_log_then_lost_is_lost(tmp_path: Path, reco
     verdict = run.judged(10, 100)
 
     assert verdict.verdict == "invalid"
-    assert found(verdict)["lost"] == (400, False)
+    assert counts_of(verdict)["lost"] == (400, False)
 
 
 @pytest.mark.parametrize("explained", [900, 110_000])
@@ -45,6 +49,42 @@ def test_what_lies_beyond_the_findings_that_are_listed_is_explained_by_its_own_f
     lost = verdict.anomalies["lost"]
     assert (lost.count, lost.allowed) == (explained + 500, False)
     assert [cause["count"] for cause in lost.causes] == [explained]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize(
+    ("partition", "value", "payload", "anomaly"),
+    [
+        pytest.param(0, 6, 0, "duplicate", id="again"),
+        pytest.param(0, 8, 0, "failed-visible", id="its send failed"),
+        pytest.param(0, 100, 0, "phantom", id="never sent"),
+        pytest.param(0, 7, 0, "misrouted", id="sent to another partition"),
+        pytest.param(0, 6, 1, "corrupt", id="damaged"),
+        pytest.param(0, 6, 2, "phantom", id="of another run"),
+    ],
+)
+def test_what_the_final_read_must_not_have(  # noqa: PLR0917 - parametrized
+    tmp_path: Path, record: str, partition: int, value: int, payload: int, anomaly: str
+) -> None:
+    run = StoryRun(tmp_path, {**LOAD, "partitions": 2}, record)
+    run.led("n1")
+    for sound in range(8):
+        run.send("producer-0", sound, sound, sound // 2)
+    run.send("producer-0", 8, 8, outcome="fail")
+    log = run.wal("auditor")
+    op = log.invoke(log.name("poll"), run.ns(31))
+    for number, read, position, how in [
+        *((value % 2, value, value // 2, 0) for value in range(8)),
+        (partition, value, 4, payload),
+    ]:
+        log.received(op, log.name("log-0"), number, 0, read, position, run.ns(0), run.ns(0), run.ns(32), how, 0)
+    log.complete(op, run.ns(32), OUTCOMES.index("ok"), 0, NO_POSITION)
+    run.audit(30, {("log-0", 0): Bounds(0, 5, True, 5), ("log-0", 1): Bounds(0, 4, True, 4)})
+
+    verdict = run.judged(10, 1)
+
+    assert verdict.verdict == "invalid"
+    assert counts_of(verdict)[anomaly] == (1, False)
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -75,7 +115,7 @@ def test_a_partition_that_was_not_served_was_unavailable(tmp_path: Path, record:
     run.led("n1")
     kept: dict[int, int] = {}
     for value in range(1200):
-        due, position = value * 0.05, sum(each % 2 == value % 2 for each in kept)
+        due, position = value * 0.05, sum(one % 2 == value % 2 for one in kept)
         if value % 2 and due < first_ack_s:
             run.send("producer-0", value, due, outcome="info", took=30)
         else:
@@ -125,7 +165,7 @@ def test_what_later_messages_outlived_is_not_explained(tmp_path: Path) -> None:
     verdict = run.judged(60, 100)
 
     assert verdict.verdict == "invalid"
-    assert set(found(verdict)) == {"lost"}
+    assert set(counts_of(verdict)) == {"lost"}
 
 
 def test_a_reader_that_goes_back_or_passes_a_message_is_a_doubt(tmp_path: Path) -> None:
@@ -156,4 +196,4 @@ def test_settings_that_lose_what_nobody_read_do_not_lose_what_was_read(tmp_path:
 
     assert verdicts[0].verdict == "valid"
     assert verdicts[2].verdict == "invalid"
-    assert found(verdicts[2])["truncated"] == (2, False)
+    assert counts_of(verdicts[2])["truncated"] == (2, False)

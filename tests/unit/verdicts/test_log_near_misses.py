@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
 
 ALL = ("n1", "n2", "n3")
 LOAD = {"kind": "log", "duration": "60s", "producers": 2, "consumers": 2, "rate": 100, "partitions": 1}
@@ -47,7 +47,7 @@ def _verdict(  # noqa: PLR0917 - a story
         end = position + (2 if number in twice else 1)
     run.poll("auditor", 101, read)
     run.bounded(100, end)
-    verdict = found(run.judged(60, 100, clients=2))
+    verdict = counts_of(run.judged(60, 100, clients=2))
     return {name: known for name, known in verdict.items() if name != "sequence-jump"}
 
 
@@ -230,4 +230,4 @@ def test_a_replica_that_ended_after_a_message_was_written_may_have_had_it(
     run.poll("auditor", 101, [])
     run.bounded(100, 0)
 
-    assert found(run.judged(60, 100, clients=2))["lost"] == (1, allowed)
+    assert counts_of(run.judged(60, 100, clients=2))["lost"] == (1, allowed)

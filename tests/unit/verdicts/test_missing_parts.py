@@ -39,18 +39,18 @@ def test_a_whole_record_is_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "words"),
     [
         ("faults.jsonl", "faults.jsonl is missing: without it the faults are unknown"),
         ("producer-0-0.wal", "producer-0-0.wal is missing, though producer-0.names has the names"),
         ("producer-0.names", "producer-0.names is missing: the topics in its logs are unknown"),
     ],
 )
-def test_what_no_crash_leaves_is_an_error_that_names_the_file(name: str, told: str, tmp_path: Path) -> None:
+def test_what_no_crash_leaves_is_an_error_that_names_the_file(name: str, words: str, tmp_path: Path) -> None:
     folder = _run(tmp_path)
     (folder / "wal" / name).unlink()
 
-    with pytest.raises(BadInput, match=f"{re.escape(told)}.*(Restore|run the scenario again)"):
+    with pytest.raises(BadInput, match=f"{re.escape(words)}.*(Restore|run the scenario again)"):
         check_run(folder)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs import StoryRun, found, kill_of_the_leader
+from runs import StoryRun, counts_of, kill_of_the_leader
 
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.guarantees.mechanism import Choice, Copies
@@ -38,8 +38,8 @@ class FeedRun(StoryRun):
         super().__init__(folder, load, topics=[FEED])
         self.led("n1", topics=[FEED], holders=("n1",))
         for number in range(2):
-            told = [("subscribed", FEED, 0, "at-most-once", 1, None)]
-            self.op(f"consumer-{number}", "subscribe", 0.01, observed=told)
+            observations = [("subscribed", FEED, 0, "at-most-once", 1, None)]
+            self.op(f"consumer-{number}", "subscribe", 0.01, observed=observations)
 
 
 def power_of_all(folder: Path) -> Path:
@@ -50,7 +50,7 @@ def power_of_all(folder: Path) -> Path:
     for value in range(400):
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {})
-    assert found(run.judged(60, 10))["lost"] == (400, True)
+    assert counts_of(run.judged(60, 10))["lost"] == (400, True)
     return run.folder
 
 
@@ -70,7 +70,7 @@ def crash_of_a_subscriber(folder: Path) -> Path:
         run.op(reader, "unsubscribe", 80, observed=[("unsubscribed", FEED, 0, "at-most-once", 1, None)])
         run.op(reader, "close", 80.1)
     run.audit(100, {(FEED, 0): Drained(complete=True)})
-    assert found(run.judged(60, 10))["missed"] == (100, True)
+    assert counts_of(run.judged(60, 10))["missed"] == (100, True)
     return run.folder
 
 
@@ -157,6 +157,6 @@ def test_a_run_of_which_nothing_is_explained_has_none(tmp_path: Path) -> None:
     for value in range(10):
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(9)})
-    assert found(run.judged(60, 10))["lost"] == (1, False)
+    assert counts_of(run.judged(60, 10))["lost"] == (1, False)
 
     assert list(changes(StoredRun(run.folder))) == []

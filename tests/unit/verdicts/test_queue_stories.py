@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import TASKS, QueueRun, found
+from runs import TASKS, QueueRun, counts_of
 
 LIMITS: list[tuple[dict[str, Any], dict[str, int], int]] = [
     ({}, {}, 2),
@@ -35,7 +35,7 @@ def test_a_limit_that_was_not_met_excuses_no_loss(
 
     verdict = run.judged(60, 100)
 
-    assert (verdict.verdict, found(verdict)) == ("invalid", {"lost": (100, False)})
+    assert (verdict.verdict, counts_of(verdict)) == ("invalid", {"lost": (100, False)})
 
 
 def test_what_did_not_fit_was_dropped(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_did_not_fit_was_dropped(tmp_path: Path) -> None:
 
         verdict = run.judged(6, 100)
 
-        assert (found(verdict), verdict.verdict) == (expected, "unknown" if number else "valid")
+        assert (counts_of(verdict), verdict.verdict) == (expected, "unknown" if number else "valid")
 
 
 def test_what_a_queue_had_to_drop_is_a_number_of_all_that_are_gone(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_a_queue_had_to_drop_is_a_number_of_all_that_are_gone(tmp_path: Pat
 
     verdict = run.judged(60, 100)
 
-    assert found(verdict) == {"dropped": (489, True), "unseen": (10, True)}
+    assert counts_of(verdict) == {"dropped": (489, True), "unseen": (10, True)}
     assert verdict.verdict == "unknown"
 
 
@@ -76,7 +76,7 @@ def test_what_expired_before_its_turn_was_dropped(tmp_path: Path) -> None:
         run.take("consumer-0", range(5, 10), taken_s)
         run.drained(62, consumers=["consumer-0"])
 
-        assert found(run.judged(60, 2)) == expected
+        assert counts_of(run.judged(60, 2)) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_default_delivery_limit_of_the_release_counts(
         run.op("consumer-0", "crash", number + 1.5)
     run.drained(62)
 
-    assert found(run.judged(60, 2)) == expected
+    assert counts_of(run.judged(60, 2)) == expected
 
 
 def test_policies_count(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_policies_count(tmp_path: Path) -> None:
     run.publish(range(600), 0.01)
     run.drained(62, left=range(500, 600))
 
-    assert found(run.judged(60, 100)) == {"dropped": (500, True)}
+    assert counts_of(run.judged(60, 100)) == {"dropped": (500, True)}
 
 
 @pytest.mark.parametrize(("dead_s", "again"), [(50, True), (5.2, False)])
@@ -123,12 +123,12 @@ def test_what_was_acknowledged_must_not_be_dead_lettered(tmp_path: Path, dead_s:
     run.op("consumer-0", "subscribe", 0.01)
     run.publish(range(100), 0.05)
     run.take("consumer-0", range(100), 5.1)
-    told = ("dead-lettered", TASKS, 0, "expired", 7, 1)
-    run.op("dead-0", "receive", dead_s, observed=[told], received=[(f"{TASKS}.dead", 0, 7, None, 0.0, 0)])
+    death = ("dead-lettered", TASKS, 0, "expired", 7, 1)
+    run.op("dead-0", "receive", dead_s, observed=[death], received=[(f"{TASKS}.dead", 0, 7, None, 0.0, 0)])
     run.op("dead-0", "ack", dead_s + 0.1, observed=[("acked", f"{TASKS}.dead", 0, None, 7, None)])
     run.drained(61, consumers=("consumer-0", "dead-0"))
 
-    assert ("duplicate" in found(run.judged(60, 20))) == again
+    assert ("duplicate" in counts_of(run.judged(60, 20))) == again
 
 
 @pytest.mark.parametrize(("acked_s", "again_s", "allowed"), [(98, 101, True), (500, 600, False), (98, 190, True)])
@@ -143,7 +143,7 @@ def test_a_duplicate_is_dated_by_its_acknowledgement(
     run.take("consumer-0", range(5), again_s, delivery=1)
     run.drained(again_s + 60, consumers=("consumer-0",))
 
-    assert found(run.judged(again_s + 50, 10)) == {"duplicate": (5, allowed)}
+    assert counts_of(run.judged(again_s + 50, 10)) == {"duplicate": (5, allowed)}
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -164,7 +164,7 @@ def test_a_queue_that_delivers_nothing_to_connected_consumers_is_stuck(
             run.op(name, "receive", second, took=0.1)
     run.drained(602, left=range(100, 600), consumers=names)
 
-    assert ("stuck" in found(run.judged(600, 10))) == stuck
+    assert ("stuck" in counts_of(run.judged(600, 10))) == stuck
 
 
 @pytest.mark.parametrize("outcome", [None, "fail"])
@@ -175,18 +175,18 @@ def test_an_acknowledgement_that_failed_settles_nothing(tmp_path: Path, outcome:
     run.take("consumer-0", range(50), 7)
     run.take("consumer-0", range(50, 60), 8, settle="")
     if outcome:
-        told = [("acked", TASKS, 0, None, value, None) for value in range(50, 60)]
-        run.op("consumer-0", "ack", 8.1, outcome=outcome, observed=told)
+        settlements = [("acked", TASKS, 0, None, value, None) for value in range(50, 60)]
+        run.op("consumer-0", "ack", 8.1, outcome=outcome, observed=settlements)
     run.drained(62, consumers=("consumer-0",))
 
-    assert found(run.judged(60, 10)) == {"unacked-vanished": (10, False)}
+    assert counts_of(run.judged(60, 10)) == {"unacked-vanished": (10, False)}
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_a_standby_consumer_that_is_given_nothing_is_no_failover(tmp_path: Path, told: bool) -> None:
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_standby_consumer_that_is_given_nothing_is_no_failover(tmp_path: Path, noticed: bool) -> None:
     run = QueueRun(tmp_path, {"consumers": 2, "single_active": True}, {"prefetch": 10, "single-active": 1})
     for name in ("consumer-0", "consumer-1"):
-        run.op(name, "subscribe", 0.01, observed=[("subscribed", TASKS, 0, None, None, None)] if told else [])
+        run.op(name, "subscribe", 0.01, observed=[("subscribed", TASKS, 0, None, None, None)] if noticed else [])
     run.publish(range(300), 0.1)
     for value in range(100):
         run.take("consumer-0", [value], 0.055 + value * 0.1)
@@ -195,12 +195,12 @@ def test_a_standby_consumer_that_is_given_nothing_is_no_failover(tmp_path: Path,
         run.op("consumer-1", "receive", second + 0.5, took=0.1)
     run.drained(302, left=range(100, 300), consumers=("consumer-1",))
 
-    assert "no-failover" in found(run.judged(300, 10))
+    assert "no-failover" in counts_of(run.judged(300, 10))
 
 
-@pytest.mark.parametrize(("declared", "told"), [({"delay": 3000}, True), ({}, False)])
+@pytest.mark.parametrize(("declared", "noticed"), [({"delay": 3000}, True), ({}, False)])
 def test_how_late_delayed_messages_are_counts_from_the_end_of_their_delay(
-    tmp_path: Path, declared: dict[str, int], told: bool
+    tmp_path: Path, declared: dict[str, int], noticed: bool
 ) -> None:
     run = QueueRun(tmp_path, {"consumers": 1, "rate": 100}, {"prefetch": 10, **declared})
     run.op("consumer-0", "subscribe", 0.001)
@@ -212,8 +212,8 @@ def test_how_late_delayed_messages_are_counts_from_the_end_of_their_delay(
 
     latency = run.judged(8, 100).latency
 
-    assert ("late" in latency) == told
-    if told:
+    assert ("late" in latency) == noticed
+    if noticed:
         assert latency["late"]["p50_ms"] == pytest.approx(500, rel=0.02)
         assert latency["late"]["max_ms"] == pytest.approx(2000, rel=0.02)
 
@@ -237,5 +237,5 @@ def test_what_was_delayed_when_its_broker_ended_may_come_twice_once_it_is_back(
         run.take("consumer-0", [0], at)
     run.drained(62, consumers=["consumer-0"])
 
-    verdict = found(run.judged(60, 100))
+    verdict = counts_of(run.judged(60, 100))
     assert verdict["duplicate"] == (1, allowed)

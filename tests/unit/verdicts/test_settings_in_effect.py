@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
 
 from chaoskit.base import store
 from chaoskit.judge.subject.in_effect import in_effect
@@ -51,7 +51,7 @@ def test_what_was_declared_is_judged_if_it_was_in_effect(tmp_path: Path) -> None
     verdict = _judged(tmp_path, {"flush.messages": 1}, _flushing("1"))
 
     assert verdict.verdict == "invalid"
-    assert found(verdict)["lost"] == (100, False)
+    assert counts_of(verdict)["lost"] == (100, False)
 
 
 def test_a_default_that_was_not_in_effect_excuses_nothing(tmp_path: Path) -> None:
@@ -59,13 +59,13 @@ def test_a_default_that_was_not_in_effect_excuses_nothing(tmp_path: Path) -> Non
     verdict = _judged(tmp_path, {}, _flushing("1"))
 
     assert verdict.verdict == "invalid"
-    assert found(verdict)["lost"] == (100, False)
+    assert counts_of(verdict)["lost"] == (100, False)
 
 
 def test_a_setting_that_was_not_in_effect_is_not_held_against_the_system_and_proves_nothing(tmp_path: Path) -> None:
     verdict = _judged(tmp_path, {"flush.messages": 1}, _flushing(NEVER))
 
-    assert found(verdict)["lost"] == (100, True)
+    assert counts_of(verdict)["lost"] == (100, True)
     assert verdict.verdict == "unknown"
     assert f"flush.messages of topic log-0 was {NEVER}, not 1 as the scenario declares" in verdict.reasons
 

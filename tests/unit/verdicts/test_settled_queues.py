@@ -23,13 +23,13 @@ def test_it_need_not_have_what_was_settled(tmp_path: Path, how: str, outcome: st
     run.publish(range(2), 0.01)
     run.op("consumer-0", "subscribe", 0.01)
     run.take("consumer-0", range(2), 1, settle="")
-    told = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[how]
-    run.op("consumer-0", how, 5, outcome=outcome, observed=[(told, TASKS, 0, None, 0, None)])
+    kind = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[how]
+    run.op("consumer-0", how, 5, outcome=outcome, observed=[(kind, TASKS, 0, None, 0, None)])
     run.drained(10, [1], ["consumer-0"])
     run.judged(9, 100)
 
-    found = acknowledged(History.open(run.folder), [Topic(TASKS, QUEUE, 1, 1)])[TASKS, 0]
+    settled = acknowledged(History.open(run.folder), [Topic(TASKS, QUEUE, 1, 1)])[TASKS, 0]
 
-    assert found.values.tolist() == [0, 1]
-    assert found.gone_ns[0] == (NEVER if gone_s is None else gone_s * SECOND)
-    assert 11 * SECOND < found.gone_ns[1] < NEVER, "the final read acknowledged it"
+    assert settled.values.tolist() == [0, 1]
+    assert settled.gone_ns[0] == (NEVER if gone_s is None else gone_s * SECOND)
+    assert 11 * SECOND < settled.gone_ns[1] < NEVER, "the final read acknowledged it"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun, found, needed
+from runs import StoryRun, counts_of, needed
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 2, "rate": 1, "duration": "700s"}
 SILENT = range(20, 560)
@@ -28,10 +28,10 @@ def stood(folder: Path, fault: Fault | None, *, grouped: bool) -> dict[str, Any]
     for at in range(700):
         run.send("producer-0", 2 * at, at, at)
     for client, group in (("consumer-0", "g-0"), ("consumer-1", "g-1")):
-        told = ("assigned", "log-0", 0, group, 1, None) if grouped else ("reading", "log-0", 0, None, None, None)
+        observation = ("assigned", "log-0", 0, group, 1, None) if grouped else ("reading", "log-0", 0, None, None, None)
         if grouped:
             run.op(client, "subscribe", 0)
-        run.op(client, "assign", 0.01, observed=[told])
+        run.op(client, "assign", 0.01, observed=[observation])
     held = []
     for at in range(700):
         run.poll("consumer-1", at + 0.1, [(2 * at, at)])
@@ -41,7 +41,7 @@ def stood(folder: Path, fault: Fault | None, *, grouped: bool) -> dict[str, Any]
     for client in ("consumer-0", "consumer-1"):
         run.op(client, "close", 710)
     run.read_back(720, {2 * at: at for at in range(700)})
-    return found(run.judged(700, 1))
+    return counts_of(run.judged(700, 1))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import StoryRun, found
+from runs import StoryRun, counts_of
 
 from chaoskit.contract.guarantees.act import Messages
 
@@ -40,7 +40,7 @@ def test_a_fault_after_the_last_event_explains_nothing(tmp_path: Path, start: fl
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {})
 
-    assert found(run.judged(60, 10))["lost"] == (400, allowed)
+    assert counts_of(run.judged(60, 10))["lost"] == (400, allowed)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_election_has_a_cause_that_touched_one_of_its_leaders(
         run.send("producer-0", value, value * 0.1, value)
     run.read_back(100, {value: value for value in range(600) if not 390 <= value < 400}, end=600)
 
-    assert found(run.judged(60, 10))["lost"] == (10, allowed)
+    assert counts_of(run.judged(60, 10))["lost"] == (10, allowed)
 
 
 @pytest.mark.parametrize(("first_s", "allowed"), [(16, True), (200, False)])
@@ -80,7 +80,7 @@ def test_the_first_messages_are_lost_on_a_way_only_until_it_is_tried_again(
         run.send("producer-0", value, first_s + value * 0.1, value)
     run.read_back(300, {value: value for value in range(4, 100)}, end=100)
 
-    assert found(run.judged(250, 10))["lost"] == (4, allowed)
+    assert counts_of(run.judged(250, 10))["lost"] == (4, allowed)
 
 
 @pytest.mark.parametrize(("first_s", "allowed"), [(1, True), (24, True), (40, False)])
@@ -94,8 +94,8 @@ def test_a_clock_that_was_ahead_expires_what_was_written_before_it_was_right_aga
         run.send("producer-0", value, first_s + value * 0.05, value)
     run.read_back(100, {value: value for value in range(50, 100)}, low=50, end=100)
 
-    told = found(run.judged(60, 20))
-    assert {name: told[name] for name in ("expired", "lost") if name in told} == {"expired": (50, allowed)}
+    counts = counts_of(run.judged(60, 20))
+    assert {name: counts[name] for name in ("expired", "lost") if name in counts} == {"expired": (50, allowed)}
 
 
 @pytest.mark.parametrize(("client", "allowed"), [("producer-0", True), ("producer-2", False)])
@@ -112,4 +112,4 @@ def test_a_producer_is_known_after_its_restart(tmp_path: Path, client: str, allo
     kept = {again + number: 100 + number for number in range(196)}
     run.read_back(100, {number: number for number in range(100)} | kept)
 
-    assert found(run.judged(60, 10))["lost"] == (4, allowed)
+    assert counts_of(run.judged(60, 10))["lost"] == (4, allowed)

@@ -25,8 +25,8 @@ def test_an_expectation_about_commits_needs_commits(anomaly: str, commits: bool,
     verdict = run.judged(load_end=5)
 
     assert verdict.verdict == ("valid" if commits else "unknown")
-    told = f"{anomaly} was expected, but it could not be looked for: nothing was recorded as committed"
-    assert (told in verdict.reasons) is not commits
+    reason = f"{anomaly} was expected, but it could not be looked for: nothing was recorded as committed"
+    assert (reason in verdict.reasons) is not commits
     line = f"{anomaly}: none, {'as expected' if commits else 'but it could not be looked for'}"
     assert line in summary(verdict, run.folder)
 

@@ -79,5 +79,5 @@ class Load:
 
 def rows_of(history: History, topic: str, partition: int = 0) -> tuple[list[Row], list[Row]]:
     """Return the messages and the observations of a partition."""
-    (found,) = (each for each in history.partitions if (each.topic, each.partition) == (topic, partition))
-    return history.messages(topic, partition).to_pylist(), read_observations(found).to_pylist()
+    (own,) = (part for part in history.partitions if (part.topic, part.partition) == (topic, partition))
+    return history.messages(topic, partition).to_pylist(), read_observations(own).to_pylist()

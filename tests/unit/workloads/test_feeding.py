@@ -77,10 +77,10 @@ class _Subscriber:
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         if self.topics == ["roll-0"]:
-            told = [("roll-0", b"0 feed-0")] if self.feed.answers else []
+            answers = [("roll-0", b"0 feed-0")] if self.feed.answers else []
         else:
-            told, self.feed.waiting = self.feed.waiting, []
-        return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in told], None
+            answers, self.feed.waiting = self.feed.waiting, []
+        return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in answers], None
 
     def changes(self) -> list[SubscriptionChange]:
         changed, self.changed = self.changed, []
@@ -121,16 +121,16 @@ def test_subscriptions_are_recorded_with_their_promise_and_how_uncertain_they_ar
 
 
 @pytest.mark.parametrize(
-    ("promised", "told"),
+    ("promised", "expected"),
     [({"replays": 3}, ("replayed", 3)), ({"retained": True}, ("retained", 1)), ({"keeps": 3}, None)],
 )
-def test_what_a_subscription_is_given_of_before_is_recorded(tmp_path: Path, promised: Any, told: Any) -> None:
+def test_what_a_subscription_is_given_of_before_is_recorded(tmp_path: Path, promised: Any, expected: Any) -> None:
     load = _load(tmp_path, Feed(**promised))
     load.work(Task(CONSUMER, 0), 2, OPTIONS)
     _, observations = rows_of(load.history(), "feed-0")
 
     given = [(row["kind"], row["value"]) for row in observations if row["kind"] in ("replayed", "retained")]
-    assert given == ([told] if told else [])
+    assert given == ([expected] if expected else [])
     assert observations[0]["position"] == promised.get("keeps")
 
 
@@ -193,18 +193,18 @@ def test_a_client_has_the_same_name_after_a_crash(tmp_path: Path) -> None:
 def test_the_final_read_is_complete_once_everybody_has_answered(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(auditor, "_SETTLE_S", 0.0)
     load = _load(tmp_path, Feed())
-    told = load.work(Task(AUDITOR, 0), 100, OPTIONS)
+    result = load.work(Task(AUDITOR, 0), 100, OPTIONS)
 
-    assert told == {"accepted": True, "audited": True, "why": ""}
+    assert result == {"accepted": True, "audited": True, "why": ""}
     assert load.history().audit("feed-0", 0) == Drained(complete=True)
 
 
 def test_without_subscribers_nobody_is_listened_to(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(auditor, "_SETTLE_S", 0.0)
     feed = Feed()
-    told = _load(tmp_path, feed).work(Task(AUDITOR, 0), 100, FeedOptions(rate="max", producers=1, consumers=0))
+    result = _load(tmp_path, feed).work(Task(AUDITOR, 0), 100, FeedOptions(rate="max", producers=1, consumers=0))
 
-    assert (told["accepted"], told["audited"]) == (True, True)
+    assert (result["accepted"], result["audited"]) == (True, True)
     assert not any("roll" in name for name in feed.names)
 
 
@@ -212,10 +212,10 @@ def test_who_does_not_answer_is_named(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(auditor, "_AGAIN_S", 0.1)
     feed = Feed(answers=False)
     load = _load(tmp_path, feed)
-    told = load.work(Task(AUDITOR, 0), 2, OPTIONS)
+    result = load.work(Task(AUDITOR, 0), 2, OPTIONS)
 
-    assert not told["accepted"]
-    assert told["why"] == "consumer-0 did not receive anything of feed-0"
+    assert not result["accepted"]
+    assert result["why"] == "consumer-0 did not receive anything of feed-0"
     assert len(feed.published) > 1, "it publishes again for those that were away"
     assert load.history().audit("feed-0", 0) == Drained(complete=False)
 

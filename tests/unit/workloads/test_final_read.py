@@ -54,10 +54,10 @@ class Log(Powers):
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[Any], str | None]:
         stop = self.unreadable.start if self.read <= self.unreadable.start < self.unreadable.stop else None
-        found = [Delivery("log-0", 0, None, self.contents[at], at, None) for at in range(len(self.contents))]
-        found = found[self.read : stop]
+        deliveries = [Delivery("log-0", 0, None, self.contents[at], at, None) for at in range(len(self.contents))]
+        deliveries = deliveries[self.read : stop]
         self.read = len(self.contents) if stop is None else stop
-        return found, [], None
+        return deliveries, [], None
 
     def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
         return Gap(self.read, self.unreadable.stop, "No such entry") if self.read in self.unreadable else None
@@ -80,22 +80,22 @@ class Log(Powers):
 
 def _audited(folder: Path, log: Log) -> tuple[dict[str, Any], Bounds | None, Any]:
     """Return the operation `audit`, the bounds that were recorded, and what the harness was told."""
-    log.contents = [payload.Writer(RUN, 100).build(each, 1, 1) for each in range(5)]
+    log.contents = [payload.Writer(RUN, 100).build(number, 1, 1) for number in range(5)]
     load = Load(folder, LogWorkload(), log)
-    told = load.work(Task(AUDITOR, 0), 10, LogOptions())
+    result = load.work(Task(AUDITOR, 0), 10, LogOptions())
     history = load.history()
     (operation,) = (row for row in history.operations.to_pylist() if row["f"] == "audit")
     audit = history.audit("log-0", 0)
     assert audit is None or isinstance(audit, Bounds)
-    return operation, audit, told
+    return operation, audit, result
 
 
 def test_a_new_leader_that_does_not_know_its_end_is_asked_again(tmp_path: Path) -> None:
-    operation, bounds, told = _audited(tmp_path, Log(refusals=3))
+    operation, bounds, result = _audited(tmp_path, Log(refusals=3))
 
     assert bounds == Bounds(0, 6, complete=True, reached=6)
     assert operation["outcome"] == "ok"
-    assert told == {"accepted": True, "audited": True, "why": "", "probed": ["log-0/0"], "received": {"log-0/0": 6}}
+    assert result == {"accepted": True, "audited": True, "why": "", "probed": ["log-0/0"], "received": {"log-0/0": 6}}
 
 
 def test_what_is_deleted_while_it_is_read_was_not_there(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_what_is_deleted_while_it_is_read_was_not_there(tmp_path: Path) -> None:
         def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
             return self.low, len(self.contents)
 
-    _, bounds, told = _audited(tmp_path, Deleting(refusals=0))
+    _, bounds, result = _audited(tmp_path, Deleting(refusals=0))
 
     assert bounds == Bounds(2, 6, complete=True, reached=6)
-    assert told["audited"]
+    assert result["audited"]
 
 
 def test_what_is_deleted_just_before_it_is_read_was_not_there(tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auditor, "_STALL_S", 0.2)
-    operation, bounds, told = _audited(tmp_path, Log(refusals=10**9))
+    operation, bounds, result = _audited(tmp_path, Log(refusals=10**9))
 
     assert bounds is None
     why = "no end position of log-0/0: OFFSET_NOT_AVAILABLE"
     assert (operation["outcome"], operation["error"]) == ("info", why)
-    assert told == {"accepted": True, "audited": False, "why": why, "probed": [], "received": {}}
+    assert result == {"accepted": True, "audited": False, "why": why, "probed": [], "received": {}}
 
 
 def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
@@ -157,12 +157,12 @@ def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
     monkeypatch.setattr(auditor, "_ASK_S", 0)
     monkeypatch.setattr(auditor, "_ASK_AGAIN_S", 0)
     log = Log(refusals=0, unreadable=range(2, 4))
-    log.contents = [payload.Writer(RUN, 100).build(each, 1, 1) for each in range(5)]
+    log.contents = [payload.Writer(RUN, 100).build(number, 1, 1) for number in range(5)]
     load = Load(tmp_path, LogWorkload(), log)
-    told = load.work(Task(AUDITOR, 0), 10, LogOptions())
+    result = load.work(Task(AUDITOR, 0), 10, LogOptions())
     messages, observations = rows_of(load.history(), "log-0")
 
-    assert told["audited"]
+    assert result["audited"]
     assert [row["position"] for row in messages if row["direction"] == "received"] == [0, 1, 4, 5]
     told_of = [(row["kind"], row["position"], row["value"]) for row in observations]
     assert told_of == [("reading", None, None), ("unreadable", 2, 4)]

@@ -90,12 +90,12 @@ class Ledger:
             if self.ledgers.unreadable.get((self.ledger, entry), 0):
                 self.ledgers.unreadable[self.ledger, entry] -= first + 1 == end
                 raise Unreadable(INFO, "ReadException")
-        found = self.ledgers.entries[self.ledger][first:end]
-        if not any(found):
+        entries = self.ledgers.entries[self.ledger][first:end]
+        if not any(entries):
             raise NoSuchLedger(INFO, "NoSuchLedgerExistsException")
-        if None in found:
+        if None in entries:
             raise NoSuchEntry(INFO, "NoSuchEntryException")
-        return [Entry(first + index, content) for index, content in enumerate(found) if content is not None]
+        return [Entry(first + index, content) for index, content in enumerate(entries) if content is not None]
 
     def close(self, timeout_s: float = 0) -> int:
         if self._completed is not None:
@@ -130,7 +130,7 @@ def _rows(history: History, ledger: int) -> list[tuple[str, int | None]]:
     messages, observations = rows_of(history, "ledger", ledger)
     rows = [(row["op"], row["direction"], row["position"]) for row in messages]
     rows += [(row["op"], row["kind"], row["position"]) for row in observations]
-    return [(what, position) for _, what, position in sorted(rows, key=lambda row: row[0])]
+    return [(name, position) for _, name, position in sorted(rows, key=lambda row: row[0])]
 
 
 def test_a_writer_fills_one_ledger_after_the_other(run: Run) -> None:
@@ -190,8 +190,8 @@ def test_the_final_read_reads_every_ledger_twice(run: Run) -> None:
     history = _whole_run(run)
 
     ledgers = len(run.ledgers.entries)
-    told = _told(history)
-    assert told.count(("recover", "ok")) == 2 * ledgers
+    reads = _told(history)
+    assert reads.count(("recover", "ok")) == 2 * ledgers
     assert all(audit is not None and audit.complete for audit in (history.audit("ledger", i) for i in range(ledgers)))
     assert find(history, 10**9).num_rows == 0
 
@@ -214,10 +214,10 @@ def test_an_entry_that_is_refused_twice_is_lost_and_the_others_are_read(
 
     assert run.client(AUDITOR)["audited"]
     history = run.history()
-    found = find(history, 60 * 10**9).to_pylist()
-    entries = [each for each in found if each["anomaly"] == "lost-entry"]
-    assert [each["position"] for each in entries] == lost
-    assert all(each["detail"] == "within the ledger, and the system cannot read it" for each in entries)
+    rows = find(history, 60 * 10**9).to_pylist()
+    entries = [row for row in rows if row["anomaly"] == "lost-entry"]
+    assert [entry["position"] for entry in entries] == lost
+    assert all(entry["detail"] == "within the ledger, and the system cannot read it" for entry in entries)
 
 
 def test_a_ledger_of_which_no_bookie_has_anything_is_lost_and_the_final_read_is_complete(run: Run) -> None:

@@ -111,9 +111,9 @@ def test_a_backlog_is_so_many_messages_of_all_groups(given: dict[str, Any], left
     backlog = {"size": "1MiB", "after": "2s", **given}
     options = _options(backlog=backlog, consumption="group", groups=2, consumers=2, message_size=100)
 
-    (found,) = (each for each in LogWorkload().traits(options) if isinstance(each, Backlog))
+    (trait,) = (trait for trait in LogWorkload().traits(options) if isinstance(trait, Backlog))
     messages = 1 if "size" in given else 10_486
-    assert found == Backlog(2 * SECOND, 2, messages, left, 3600 * SECOND)
+    assert trait == Backlog(2 * SECOND, 2, messages, left, 3600 * SECOND)
 
 
 @pytest.mark.parametrize(("rate", "per_second"), [(400, 400), ("max", None)])

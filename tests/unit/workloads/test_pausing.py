@@ -64,5 +64,5 @@ def test_a_consumer_pauses_while_it_is_told_to(tmp_path: Path, monkeypatch: Any)
     load.work(Task(CONSUMER, 3), 5, LogOptions(consumption="group", consumers=4, groups=2))
 
     assert source.told == [1, "poll", "pause", "poll", "poll", "resume", "poll", "poll"], "consumer 3 is in group 1"
-    fs = [each["f"] for each in load.history().operations.to_pylist()]
+    fs = [row["f"] for row in load.history().operations.to_pylist()]
     assert [f for f in fs if f != "poll"] == ["subscribe", "pause", "unpause", "close"]

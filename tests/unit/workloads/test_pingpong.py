@@ -62,8 +62,8 @@ class _Subscriber:
         self.wire = wire
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
-        told, self.wire.arriving = self.wire.arriving, []
-        return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in told], None
+        deliveries, self.wire.arriving = self.wire.arriving, []
+        return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in deliveries], None
 
     def changes(self) -> list[Any]:
         return []

@@ -182,9 +182,9 @@ def test_the_final_read_drains_the_queue_and_its_probe(folder: Path) -> None:
     queue = Queue(3)
     load = _load(folder, queue)
 
-    told = load.work(Task(AUDITOR, 0), 1000, _options())
+    result = load.work(Task(AUDITOR, 0), 1000, _options())
 
-    assert (told["accepted"], told["audited"], told["why"]) == (True, True, "")
+    assert (result["accepted"], result["audited"], result["why"]) == (True, True, "")
     assert queue.settled == [(0, "ack"), (1, "ack"), (2, "ack"), (PROBE, "ack")]
     assert load.history().audit("queue-0", 0) == Drained(complete=True)
 
@@ -199,9 +199,9 @@ def test_what_was_delivered_to_the_final_read_and_did_not_arrive_comes_to_its_ne
     monkeypatch.setattr(auditor, "_note_depths", lambda *_: None)
     load = _load(folder, queue)
 
-    told = load.work(Task(AUDITOR, 0), 1000, _options())
+    result = load.work(Task(AUDITOR, 0), 1000, _options())
 
-    assert told["audited"]
+    assert result["audited"]
     assert (7, "ack") in queue.settled
 
 
@@ -222,9 +222,9 @@ def test_the_final_read_connects_to_other_nodes_before_it_believes_that_a_queue_
     queue = SickNodes(1)
     load = _load(folder, queue)
 
-    told = load.work(Task(AUDITOR, 0), 1000, _options())
+    result = load.work(Task(AUDITOR, 0), 1000, _options())
 
-    assert told["audited"]
+    assert result["audited"]
     assert (0, "ack") in queue.settled
 
 
@@ -236,10 +236,10 @@ def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
     queue.consumers, queue.silent = consumers, silent
     load = _load(folder, queue)
 
-    told = load.work(Task(AUDITOR, 0), 1000, _options())
+    result = load.work(Task(AUDITOR, 0), 1000, _options())
 
-    assert not told["audited"]
-    assert told["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
+    assert not result["audited"]
+    assert result["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
     assert load.history().audit("queue-0", 0) == Drained(complete=False)
 
 
@@ -260,9 +260,9 @@ def test_rejected_messages_are_dead_letters_of_their_queue(folder: Path) -> None
     load = _load(folder, queue)
 
     load.work(Task(CONSUMER, 0), 20, _options(reject_every=2, dead_letters=True))
-    told = load.work(Task(AUDITOR, 0), 1000, _options(dead_letters=True))
+    result = load.work(Task(AUDITOR, 0), 1000, _options(dead_letters=True))
 
-    assert told["audited"]
+    assert result["audited"]
     assert [value for value, how in queue.settled if how == "reject"] == [1, 3]
     _, observations = rows_of(load.history(), "queue-0")
     dead = [row for row in observations if row["kind"] == "dead-lettered"]
@@ -322,6 +322,6 @@ def test_a_resolved_scenario_asks_for_no_more_than_the_written_one() -> None:
 def test_guarantees_are_told_what_consumers_do_not_settle(
     given: dict[str, Any], unsettled: bool, crashes: bool
 ) -> None:
-    (queueing,) = (each for each in QueueWorkload().traits(_options(**given)) if isinstance(each, Queueing))
+    (queueing,) = (trait for trait in QueueWorkload().traits(_options(**given)) if isinstance(trait, Queueing))
 
     assert (queueing.unsettled, queueing.crashes) == (unsettled, crashes)

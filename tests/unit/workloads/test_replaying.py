@@ -66,8 +66,12 @@ def _read(folder: Path, log: Log, looks: int, by: str) -> tuple[list[int], list[
     load.work(Task(CONSUMER, 0), looks, options)
     history = load.history()
     messages, observations = rows_of(history, "log-0")
-    replays = [each for each in history.operations.to_pylist() if each["f"] == "replay"]
-    return [each["position"] for each in messages], [each for each in observations if each["kind"] == "sought"], replays
+    replays = [row for row in history.operations.to_pylist() if row["f"] == "replay"]
+    return (
+        [message["position"] for message in messages],
+        [observation for observation in observations if observation["kind"] == "sought"],
+        replays,
+    )
 
 
 def test_a_consumer_goes_back_once_to_the_first_position_that_it_received(tmp_path: Path) -> None:
@@ -93,5 +97,5 @@ def test_a_seek_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.M
     positions, sought, replays = _read(tmp_path, Log(9, failures=2), 6, "position")
 
     assert positions == [0, 1, 2, 0, 1, 2]
-    assert [each["position"] for each in sought] == [0, 0, 0]
-    assert [(each["outcome"], each["error"]) for each in replays] == [("info", "NOT_LEADER")] * 2 + [("ok", None)]
+    assert [seek["position"] for seek in sought] == [0, 0, 0]
+    assert [(replay["outcome"], replay["error"]) for replay in replays] == [("info", "NOT_LEADER")] * 2 + [("ok", None)]

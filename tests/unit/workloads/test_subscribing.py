@@ -45,8 +45,8 @@ class Queue(Powers):
         return [Delivery("log-0", 0, None, content, 10 * sequence, count)], [], None
 
     def settle(self, deliveries: list[Delivery], how: str) -> tuple[Outcome, str | None]:
-        for each in deliveries:
-            sequence = each.position // 10
+        for delivery in deliveries:
+            sequence = delivery.position // 10
             count = self.held.pop(sequence)
             if how == "nack":
                 self.waiting.append((sequence, count + 1))
@@ -76,9 +76,9 @@ def _positions(rows: Rows, kind: str) -> list[int]:
 
 
 def test_everything_is_acknowledged_one_by_one(tmp_path: Path) -> None:
-    operations, messages, told = _recorded(tmp_path, Queue(5), looks=9)
+    operations, messages, observations = _recorded(tmp_path, Queue(5), looks=9)
 
-    assert _positions(messages, "received") == _positions(told, "acked") == [0, 1, 2, 3, 4]
+    assert _positions(messages, "received") == _positions(observations, "acked") == [0, 1, 2, 3, 4]
     acks = [(row["outcome"], row["error"]) for row in operations if row["f"] == "ack"]
     assert acks == [("info", "NoReceipt")] * 5
     assert {row["f"] for row in operations} == {"subscribe", "receive", "ack", "drain", "close"}
@@ -88,53 +88,53 @@ def test_everything_is_acknowledged_one_by_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", SUBSCRIPTION_TYPES)
 def test_the_type_is_in_the_history(tmp_path: Path, kind: str) -> None:
     queue = Queue(1)
-    _, _, told = _recorded(tmp_path, queue, looks=2, subscription=kind, keys=4)
+    _, _, observations = _recorded(tmp_path, queue, looks=2, subscription=kind, keys=4)
 
-    subscribed = [(row["name"], row["value"]) for row in told if row["kind"] == "subscribed"]
+    subscribed = [(row["name"], row["value"]) for row in observations if row["kind"] == "subscribed"]
     assert subscribed == [("chaoskit", SUBSCRIPTION_TYPES.index(kind))]
     assert queue.joined == [kind]
 
 
 def test_some_are_refused_once_and_then_acknowledged(tmp_path: Path) -> None:
-    _, messages, told = _recorded(tmp_path, Queue(4), looks=9, nack_every=2)
+    _, messages, observations = _recorded(tmp_path, Queue(4), looks=9, nack_every=2)
 
-    assert _positions(told, "nacked") == [1, 3]
-    assert _positions(told, "acked") == [0, 2, 1, 3]
+    assert _positions(observations, "nacked") == [1, 3]
+    assert _positions(observations, "acked") == [0, 2, 1, 3]
     assert [row["delivery"] for row in messages if row["direction"] == "received"] == [0, 0, 0, 0, 1, 1]
 
 
 def test_some_are_left_until_the_load_is_over(tmp_path: Path) -> None:
-    operations, _, told = _recorded(tmp_path, Queue(4), looks=9, leave_every=2)
+    operations, _, observations = _recorded(tmp_path, Queue(4), looks=9, leave_every=2)
 
     drain = next(row["op"] for row in operations if row["f"] == "drain")
-    assert _positions([row for row in told if row["op"] > drain], "acked") == [1, 3]
-    assert sorted(_positions(told, "acked")) == [0, 1, 2, 3]
+    assert _positions([row for row in observations if row["op"] > drain], "acked") == [1, 3]
+    assert sorted(_positions(observations, "acked")) == [0, 1, 2, 3]
 
 
 def test_what_was_left_and_comes_again_is_acknowledged_once(tmp_path: Path) -> None:
     queue = Queue(2)
     queue.waiting.append((1, 1))
-    _, messages, told = _recorded(tmp_path, queue, looks=9, leave_every=2)
+    _, messages, observations = _recorded(tmp_path, queue, looks=9, leave_every=2)
 
     assert _positions(messages, "received") == [0, 1, 1]
-    assert _positions(told, "acked") == [0, 1]
+    assert _positions(observations, "acked") == [0, 1]
 
 
 def test_who_ends_abruptly_leaves_what_it_had_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashes = iter([False, False, True])
     monkeypatch.setattr(Restarts, "due", lambda _: next(crashes, False))
-    operations, messages, told = _recorded(tmp_path, Queue(2), looks=9, leave_every=2)
+    operations, messages, observations = _recorded(tmp_path, Queue(2), looks=9, leave_every=2)
 
     assert [row["f"] for row in operations if row["f"] in ("subscribe", "crash")] == ["subscribe", "crash", "subscribe"]
     assert [row["delivery"] for row in messages if row["direction"] == "received"] == [0, 0, 1]
-    assert sorted(_positions(told, "acked")) == [0, 1]
+    assert sorted(_positions(observations, "acked")) == [0, 1]
 
 
 def test_one_cumulative_acknowledgement_names_all_that_it_covers(tmp_path: Path) -> None:
     queue = Queue(2)
-    _, _, told = _recorded(tmp_path, queue, looks=5, subscription="failover", acks="cumulative")
+    _, _, observations = _recorded(tmp_path, queue, looks=5, subscription="failover", acks="cumulative")
 
-    assert _positions(told, "acked") == [0, 1]
+    assert _positions(observations, "acked") == [0, 1]
     assert queue.acked == [(0, "ack-cumulative"), (1, "ack-cumulative")]
 
 

@@ -74,10 +74,10 @@ def test_every_transaction_is_recorded_with_its_end(tmp_path: Path) -> None:
     clients = Clients([(OK, None), (OK, None), (FAIL, "X"), (INFO, "Y")])
     rows = _recorded(tmp_path, clients, abort_every=3)
 
-    told = [(row["f"], row["outcome"], row["error"], row["txn"]) for row in rows]
+    ends = [(row["f"], row["outcome"], row["error"], row["txn"]) for row in rows]
     warm_up = [("init", "ok", None, None), ("begin", "ok", None, 1), ("send", "ok", None, 1), ("end", "ok", None, 1)]
     sends = [[("send", "ok", None, begin)] * 2 for begin in (4, 8, 12, 16)]
-    assert told == [
+    assert ends == [
         *warm_up,
         ("begin", "ok", None, 4), *sends[0], ("end", "ok", None, 4),
         ("begin", "ok", None, 8), *sends[1], ("end", "fail", "X", 8),
@@ -154,8 +154,8 @@ def test_a_system_that_commits_no_transaction_after_healing_did_not_recover(
 ) -> None:
     fenced = not commits
     load = Load(tmp_path, TransactionsWorkload(), Audited(commits, unregistered=1))
-    told = load.work(Task(AUDITOR, 0), 10, TransactionsOptions(partitions=2))
+    result = load.work(Task(AUDITOR, 0), 10, TransactionsOptions(partitions=2))
 
-    assert told["accepted"] is accepted
+    assert result["accepted"] is accepted
     names = [row["f"] for row in load.history().operations.to_pylist()]
     assert names[:4] == ["init", "init", "begin", "audit" if fenced else "send"]

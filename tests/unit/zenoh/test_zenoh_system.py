@@ -163,7 +163,7 @@ def test_hosts_get_the_package_as_a_folder(tmp_path: Path, monkeypatch: pytest.M
 
     assert (folder / "zenoh/__init__.py").is_file()
     assert package.provide("1.0") == folder == package.folder("1.0")
-    assert [each.name for each in tmp_path.iterdir()] == [folder.name]
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
 
 
 def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True, on_links: bool = True) -> Effect:
@@ -226,6 +226,6 @@ ROUTED = Declared(ZenohOptions(mode="router"), 2, 0, (), {}, {}, traits=(SMALL,)
 def test_a_rule_applies_to_its_settings_and_faults_alone(
     rule: str, declared: Declared, effects: list[Effect], applies: bool
 ) -> None:
-    (found,) = (each for each in RULES if each.id == f"zenoh.{rule}")
+    (applied,) = (known for known in RULES if known.id == f"zenoh.{rule}")
 
-    assert bool(guaranteed.applies(found, declared, effects)) == applies
+    assert bool(guaranteed.applies(applied, declared, effects)) == applies

@@ -75,8 +75,8 @@ def test_trials_share_a_deployment_as_long_as_each_restores_it(chaos: Any, chaos
     assert "invalid" not in [run.verdict.verdict for run in runs]  # unknown: what was consumed was not at stake
     assert second["id"] != first["id"], "a snapshot stays, so the deployment is not as good as new"
     assert third["id"] == second["id"]
-    assert [each["namespace"] for each in (first, second, third)] == ["", "", "t1-"]
-    assert [each["before"] for each in (first, second, third)] == [[], [], [store.run_name(runs[1].folder)]]
+    assert [run["namespace"] for run in (first, second, third)] == ["", "", "t1-"]
+    assert [run["before"] for run in (first, second, third)] == [[], [], [store.run_name(runs[1].folder)]]
 
 
 @pytest.mark.parametrize("killed", [False, True])

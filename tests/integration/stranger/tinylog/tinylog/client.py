@@ -56,7 +56,7 @@ class Consumer:
         self._next = dict.fromkeys(partitions, 0)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        found: list[Delivery] = []
+        deliveries: list[Delivery] = []
         lost: list[PositionLost] = []
         error = None
         for (topic, partition), position in self._next.items():
@@ -68,12 +68,12 @@ class Consumer:
             if position > end:
                 lost.append(PositionLost(topic, partition, "beyond the end"))
             for number, message in enumerate(messages, position):
-                found.append(Delivery(topic, partition, None, base64.b64decode(message), number, None))
-        for each in found:
-            self._next[each.topic, each.partition] = each.position + 1
-        if not found:
+                deliveries.append(Delivery(topic, partition, None, base64.b64decode(message), number, None))
+        for delivery in deliveries:
+            self._next[delivery.topic, delivery.partition] = delivery.position + 1
+        if not deliveries:
             time.sleep(timeout_s)
-        return found, lost, error
+        return deliveries, lost, error
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:
         self._next[topic, partition] = 0

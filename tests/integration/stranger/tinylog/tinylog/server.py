@@ -71,7 +71,7 @@ class Session(socketserver.StreamRequestHandler):
         return len(LOGS[name].messages)
 
     def delete(self, prefix):
-        for name in [each for each in LOGS if each.startswith(prefix)]:
+        for name in [log for log in LOGS if log.startswith(prefix)]:
             del LOGS[name]
             (FOLDER / name).unlink()
 

@@ -53,18 +53,18 @@ class Datagrams:
 
     def receive(self, timeout_s: float) -> Iterator[Received]:
         """Wait for datagrams, and yield what is there."""
-        for each in select.select(self._sockets, (), (), max(0.0, timeout_s))[0]:
+        for readable in select.select(self._sockets, (), (), max(0.0, timeout_s))[0]:
             with suppress(BlockingIOError):
                 while True:
-                    content, address = each.recvfrom(2**16)
+                    content, address = readable.recvfrom(2**16)
                     line, _, payload = content.partition(b"\n")
                     head = json.loads(line)
                     if head["mesh"] == self._mesh:
                         yield head, payload, address
 
     def close(self) -> None:
-        for each in self._sockets:
-            each.close()
+        for listening in self._sockets:
+            listening.close()
 
 
 def _bound(address: str, port: int) -> socket.socket:
@@ -78,9 +78,9 @@ def _bound(address: str, port: int) -> socket.socket:
 
 def _ways() -> list[bytes]:
     """Return the addresses of this machine's interfaces, of those that have one."""
-    found = []
+    ways = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         for _, name in socket.if_nameindex():
             with suppress(OSError):
-                found.append(fcntl.ioctl(asking, _SIOCGIFADDR, struct.pack("256s", name.encode()))[20:24])
-    return found
+                ways.append(fcntl.ioctl(asking, _SIOCGIFADDR, struct.pack("256s", name.encode()))[20:24])
+    return ways

@@ -37,11 +37,11 @@ class Subscriber:
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         self._acknowledge()
-        found, self._early = self._early, []
+        deliveries, self._early = self._early, []
         deadline = time.monotonic() + timeout_s
-        while not found and (left_s := deadline - time.monotonic()) > 0:
-            found = self._receive(left_s)
-        return found, None
+        while not deliveries and (left_s := deadline - time.monotonic()) > 0:
+            deliveries = self._receive(left_s)
+        return deliveries, None
 
     def changes(self) -> list[SubscriptionChange]:
         changes, self._changes = self._changes, []
@@ -65,15 +65,15 @@ class Subscriber:
                 return
 
     def _receive(self, timeout_s: float) -> list[Delivery]:
-        found = []
+        deliveries = []
         for head, payload, address in self._datagrams.receive(timeout_s):
             publisher, number, last = head["from"], head["number"], self._last.get(head["from"], 0)
             if head["asks"]:
                 self._owed[publisher] = address
             if number == last + 1 or (number > last and not head["asks"]):
                 self._last[publisher] = number
-                found.append(Delivery(head["topic"], 0, None, payload, NO_POSITION, None))
-        return found
+                deliveries.append(Delivery(head["topic"], 0, None, payload, NO_POSITION, None))
+        return deliveries
 
     def _acknowledge(self) -> None:
         """Tell publishers that ask up to which message everything was returned and recorded."""

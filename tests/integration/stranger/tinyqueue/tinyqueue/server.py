@@ -40,7 +40,7 @@ class Session(socketserver.StreamRequestHandler):
         return self.given.pop(tag) and "settled"
 
     def delete(self, prefix):
-        for queue in [each for each in QUEUES if each.startswith(prefix)]:
+        for queue in [queue for queue in QUEUES if queue.startswith(prefix)]:
             del QUEUES[queue]
         return "deleted"
 

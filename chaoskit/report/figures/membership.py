@@ -9,8 +9,8 @@ from typing import Any
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.judge.faults.readers import Readers
 from chaoskit.model.place import Place
-from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE
+from chaoskit.report.figures import charts
 
 TITLE = "Membership: leads (blue), in sync (green), out of sync (orange), stores (grey)"
 READERS_TITLE = "Who reads a partition for a group, a colour for each member, and who is not subscribed (red)"

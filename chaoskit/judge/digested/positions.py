@@ -1,100 +1,87 @@
-"""What became of acknowledged messages that a log no longer has, told by the blocks of a digest.
+"""At which positions acknowledged messages of a digest may be, as far as its blocks tell.
 
-A message has expired if its position is below the first one that the log has. Positions are known for blocks; within a
-producer they are in the order of its messages, unless acknowledgements showed something else. If every position from
-the first one on was read, what is before the first message of a producer that is left can only be below, unless
-messages came to stand at other positions than those of their acknowledgements.
+Positions are known for blocks; within a producer they are in the order of its messages, unless acknowledgements showed
+something else. So what comes after the first message of a producer that is left is not below the first position that
+the log has. If every position from that one on was read, what comes before can only be below, unless messages came to
+stand at other positions than those of their acknowledgements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.contract.checkers.digesting import Fate
 from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
+from chaoskit.judge.digested.samples import UNKNOWN, Range
 
 
-@dataclass(frozen=True)
-class FinalRead:
-    """The final read of one partition.
-
-    Attributes:
-        low: the first position that the log has.
-        complete: whether it was complete, here and in all other partitions.
-        dense: whether it found a message at every position from `low` on.
-    """
-
-    low: int
-    complete: bool
-    dense: bool
-
-
-class Fates:
-    """What became of messages.
+class Positions:
+    """At which positions messages may be.
 
     Args:
         routes: numbers of producers and routes.
         block_rows: blocks of acknowledged messages.
-        acked, kept, never: messages that were acknowledged, that the final read has, and that nobody received.
+        acked, kept: messages that were acknowledged, and that the final read has.
         ordered: whether positions were acknowledged in the order of each producer's messages.
     """
 
-    def __init__(
-        self, routes: Routes, block_rows: Ints, *, acked: Intervals, kept: Intervals, never: Intervals, ordered: bool
-    ) -> None:
+    def __init__(self, routes: Routes, block_rows: Ints, *, acked: Intervals, kept: Intervals, ordered: bool) -> None:
         self._routes = routes
         self._blocks = block_rows
         self._acked = acked
-        self._never = never
         self._ordered = ordered
         low, end = block_rows[:, blocks.LOW], block_rows[:, blocks.HIGH] + 1
         self._cut = np.minimum(np.maximum(low, self._first_left(kept)), end)
 
-    def told(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[int, Fate, Intervals]]:
-        """Yield block, fate and messages of what is missing on a route."""
+    def of_missing(self, missing: Intervals, route: int, low: int, *, dense: bool) -> Iterator[tuple[Intervals, Range]]:
+        """Yield what is missing on a route in parts, each with its positions.
+
+        Args:
+            missing: messages of all routes.
+            route: the route.
+            low: the first position that its log has.
+            dense: whether the final read found a message at every position from `low` on.
+        """
+        if not missing.size:
+            return
         own = self._of_route(route)
         lows, highs = self._blocks[own, blocks.LOW], self._blocks[own, blocks.HIGH]
-        gapless = read.dense and not self._moved(own, read.low)
+        gapless = dense and not self._moved(own, low)
         for row in own[missing.within(lows, highs) > 0].tolist():
             block, cut = self._blocks[row], int(self._cut[row])
             for part, before in (
                 (missing.part(int(block[blocks.LOW]), cut), True),
                 (missing.part(cut, int(block[blocks.HIGH]) + 1), False),
             ):
-                fate = self._fate(block, read, before=before, gapless=gapless)
-                seen = Intervals()
-                if fate is Fate.UNSEEN and read.complete and block[blocks.LOWEST] < 0:
-                    seen = part.minus(self._never)
-                for became, messages in ((Fate.EXPIRED, seen), (fate, part.minus(seen))):
-                    if messages.size:
-                        yield row, became, messages
+                if part.size:
+                    yield part, self._range(block, low, before=before, gapless=gapless)
 
     def _of_route(self, route: int) -> Ints:
         if not len(self._blocks):
             return np.zeros(0, np.int64)
         return np.flatnonzero(self._routes.of(self._routes.values(self._blocks[:, blocks.LOW])) == route)
 
-    def _fate(self, block: Ints, read: FinalRead, *, before: bool, gapless: bool) -> Fate:
-        """Return what became of messages of a block that are missing.
+    def _range(self, block: Ints, low: int, *, before: bool, gapless: bool) -> Range:
+        """Return where missing messages of a block may be.
 
         Args:
             block: the block.
-            read: the final read.
+            low: the first position that the log has.
             before: whether they come before the first message of their producer and route that is left.
-            gapless: whether every position from the first one on was read, and no message is known to have moved.
+            gapless: whether every position from `low` on was read, and no message is known to have moved.
         """
-        low, lowest, highest = read.low, int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
-        ordered = lowest >= 0 and self._ordered
-        if low > 0 and ((lowest >= 0 and highest < low) or (ordered and before and gapless)):
-            return Fate.EXPIRED
-        if read.complete and (low <= 0 or lowest >= low or (ordered and not before)):
-            return Fate.LOST
-        return Fate.UNSEEN
+        lowest, highest = int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
+        if lowest < 0:
+            return UNKNOWN
+        if self._ordered and low > 0:
+            if not before:
+                lowest = min(max(lowest, low), highest)
+            elif gapless:
+                highest = max(min(highest, low - 1), lowest)
+        return lowest, highest
 
     def _moved(self, own: Ints, low: int) -> bool:
         """Return whether some messages cannot be where their acknowledgements put them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.report import charts
+from chaoskit.report.figures import charts
 
 _SHOWN = ("all", "majority", "leader")
 _COLOURS = (charts.RED, charts.ORANGE, charts.BLUE)

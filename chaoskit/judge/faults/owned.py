@@ -1,0 +1,71 @@
+"""What a fault of an application's host could have taken: the inputs that its instance owned, and had not committed.
+
+A fault of an instance that owns no partition, or has nothing to do, proves nothing about the application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.columns import NONE, Ints, integers
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.judge.explaining.effects import effects
+from chaoskit.judge.subject.subject import Subject
+from chaoskit.model.observations.pipeline import Fed, Owners, Progress
+
+
+def owned_inputs(history: History, subject: Subject) -> dict[int, int]:
+    """Return how many inputs each fault of the application's hosts could have taken, by its number, of those of which
+    that is known."""
+    hosts = subject.plan.scenario.cluster.application_hosts if subject.plan else []
+    struck = [effect for effect in effects(history.recorded_faults) if hosts and {*effect.targets} <= {*hosts}]
+    if not struck:
+        return {}
+    fed = list(_fed(history))
+    known: dict[int, int] = {}
+    for effect in struck:
+        instances = [hosts.index(target) for target in effect.targets]
+        counts = [inputs.at_stake(effect, instances) for inputs in fed]
+        if fed and None not in counts:
+            known[effect.number] = sum(count or 0 for count in counts)
+    return known
+
+
+class _Inputs:
+    """The inputs of one partition: when each was acknowledged at which position, who owned it, what was committed."""
+
+    def __init__(self, history: History, messages: pa.Table, observations: pa.Table) -> None:
+        operations = history.operations
+        start_ns, end_ns = integers(operations["start_ns"]), integers(operations["end_ns"])
+        sent = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "sent"))
+        acked = pc.equal(operations["outcome"].cast(pa.string()), "ok").take(sent["op"])
+        sent = sent.filter(pc.and_(acked, pc.is_valid(sent["position"])))
+        self._position, self._acked_ns = integers(sent["position"]), end_ns[integers(sent["op"])]
+        owners, commits = Owners.read(observations), Progress.read(observations)
+        self._owners, self._owned_ns = owners.instance, end_ns[owners.op]
+        self._committed, self._committed_ns = commits.next_position, start_ns[commits.op]
+
+    def at_stake(self, effect: Effect, instances: list[int]) -> int | None:
+        """Return how many inputs a fault could have taken of these instances; None if nobody knows who owned them."""
+        seen = int(np.searchsorted(self._owned_ns, effect.start_ns, side="right"))
+        if not seen:
+            return None
+        if self._owners[seen - 1] not in instances:
+            return 0
+        until_ns = (effect.done_ns or effect.start_ns) if effect.acts & Act.ENDS else effect.over_ns
+        committed = self._committed[self._committed_ns <= effect.start_ns].max(initial=0)
+        waiting: Ints = self._position[(self._acked_ns <= until_ns) & (self._acked_ns != NONE)]
+        return int(np.count_nonzero(waiting >= committed))
+
+
+def _fed(history: History) -> Iterator[_Inputs]:
+    for partition in history.partitions:
+        observations = read_observations(partition)
+        if Fed.read(observations) is not None:
+            yield _Inputs(history, history.messages(partition.topic, partition.partition), observations)

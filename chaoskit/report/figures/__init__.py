@@ -1,0 +1,1 @@
+"""The figures of pages: their data, binned, and the charts that show them."""

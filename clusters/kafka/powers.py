@@ -1,0 +1,62 @@
+"""What clusters of Kafka and their clients can do, by the options, and why they cannot do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaoskit.contract.clients.application import ApplicationClients
+from chaoskit.contract.clients.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
+from chaoskit.contract.clients.feed import FeedClients
+from chaoskit.contract.clients.ledger import LedgerClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.systems.installation import Installation
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.wire import Tapped
+from clusters.kafka.artifacts import has_tools
+from clusters.kafka.metadata import can_migrate
+from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
+from clusters.kafka.settings import KafkaOptions
+
+GIVEN: Mapping[type, str] = {
+    **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
+    Upgrade: "metadata: kraft",
+    SeekingClients: "clients: librdkafka",
+    Migration: "zookeeper.hosts: 1",
+}
+NEVER: Mapping[type, str] = {
+    SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
+    LedgerClients: "Kafka has partitions, not ledgers",
+}
+NOTYET: Mapping[type, str] = {
+    SubscribingClients: "share groups (KIP-932) are not implemented",
+    QueueClients: "share groups (KIP-932) are not implemented",
+    Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
+}
+
+
+def roles(options: KafkaOptions) -> tuple[str, ...]:
+    """Return the roles that faults can name."""
+    return ROLES if options.in_zookeeper else tuple(role for role in ROLES if role not in OF_ZOOKEEPER)
+
+
+def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
+    """Return the powers of a running cluster."""
+    by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
+    upgrade = () if options.in_zookeeper else (Upgrade,)
+    migration = (Migration,) if can_migrate(options) else ()
+    tapped = () if options.security else (Tapped,)
+    return (Installation, DataFiles, *upgrade, *migration, *by_tools, *tapped)
+
+
+def of_clients(options: KafkaOptions) -> tuple[type, ...]:
+    """Return the powers of its clients."""
+    if options.clients == "java":
+        return (LogClients, TransactionalClients)
+    return (LogClients, SeekingClients, TransactionalClients, FeedClients, ApplicationClients)

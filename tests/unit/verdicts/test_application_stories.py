@@ -1,0 +1,97 @@
+"""Runs of an application, judged by its promise; a fault of an instance with nothing to do proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from runs import StoryRun, counts_of
+
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.history.format.models import write_topics
+from chaoskit.judge.verdict.verdict import Verdict
+from chaoskit.model.audit import Bounds
+
+ORDERS, PAYMENTS = "orders", "payments"
+
+
+class ApplicationRun(StoryRun):
+    """A run of two instances on n4 and n5, which read one partition and write another."""
+
+    def __init__(self, folder: Path, promise: str) -> None:
+        application = {"run": ["app"], "instances": 2}
+        load = {"kind": "pipeline", "reads": {"topic": ORDERS}, "writes": {"topic": PAYMENTS}, "duration": "60s"}
+        super().__init__(folder, {**load, "promise": promise, "rate": 10, "application": application})
+        write_topics(self.folder / "wal", {ORDERS: LOG.name, PAYMENTS: OUTPUT.name})
+        self.led("n1", topics=(ORDERS, PAYMENTS))
+        self.op("producer-0", "feed", 0.0, observed=[("fed", ORDERS, 0, None, 0, None)])
+        self.op("consumer-0", "collect", 0.0, observed=[("outputs", PAYMENTS, 0, None, 1, 1)])
+        self.op("observer-0", "owner-seen", 0.01, observed=[("owned", ORDERS, 0, None, 0, None)])
+        for value in range(400):
+            self.send("producer-0", value, 0.02 + value * 0.1, value, topic=ORDERS)
+        self._written = 0
+
+    def wrote(self, values: Iterable[int], at: float) -> None:
+        """These outputs were read."""
+        rows = []
+        for value in values:
+            rows.append((PAYMENTS, 0, value, self._written, 0.0, 0))
+            self._written += 1
+        self.op("consumer-0", "poll", at, received=rows)
+
+    def committed(self, next_position: int, at: float) -> None:
+        """The group of the application's committed."""
+        self.op("observer-0", "commit-seen", at, observed=[("progressed", ORDERS, 0, "pay", None, next_position)])
+
+    def ended(self, *_: object, **__: object) -> None:
+        """Everything was read at the end."""
+        inputs = [(ORDERS, 0, value, value, 0.0, 0) for value in range(400)]
+        self.op("auditor", "poll", 101, received=inputs)
+        ends = {(ORDERS, 0): Bounds(0, 400, True, 400), (PAYMENTS, 0): Bounds(0, self._written, True, self._written)}
+        self.audit(100, ends)
+        super().ended(40, 10)
+
+
+def _verdict(run: ApplicationRun) -> Verdict:
+    return run.judged(40, 10)
+
+
+@pytest.mark.parametrize(
+    ("promise", "missing", "repeated"),
+    [
+        ("at-least-once", (10, False), (5, True)),
+        ("at-most-once", (10, True), (5, False)),
+        ("exactly-once", (10, False), (5, False)),
+    ],
+)
+def test_a_promise_decides(tmp_path: Path, promise: str, missing: tuple[int, bool], repeated: tuple[int, bool]) -> None:
+    run = ApplicationRun(tmp_path, promise)
+    run.wrote(range(200), 30)
+    run.fault("kill", ("n4",), 30.5, 32.5)
+    run.committed(210, 30.4)
+    run.wrote(range(210, 400), 50)
+    run.wrote(range(205, 205), 51)
+    run.wrote(range(210, 215), 52)
+    run.committed(400, 55)
+    verdict = _verdict(run)
+
+    assert counts_of(verdict)["unprocessed"] == missing
+    assert counts_of(verdict)["processed-twice"] == repeated
+    assert verdict.verdict == ("valid" if missing[1] and repeated[1] else "invalid")
+
+
+@pytest.mark.parametrize(("host", "verdict", "at_stake"), [("n4", "valid", True), ("n5", "unknown", False)])
+def test_a_fault_of_an_instance_that_owns_nothing_proves_nothing(
+    tmp_path: Path, host: str, verdict: str, at_stake: bool
+) -> None:
+    run = ApplicationRun(tmp_path, "at-least-once")
+    run.fault("kill", (host,), 20, 22)
+    run.committed(100, 19)
+    run.wrote(range(400), 50)
+    run.committed(400, 55)
+    judged = _verdict(run)
+
+    assert judged.verdict == verdict, judged.problems
+    assert bool(judged.faults[0]["at_stake"]) == at_stake
+    assert any("nothing was at stake" in problem for problem in judged.problems) != at_stake

@@ -1,0 +1,124 @@
+"""What an application is fed, where an output has the id of its input, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.mistakes import validated
+from workloads.pipeline.identity import Identity
+from workloads.pipeline.inputs import Payload, value_of
+from workloads.pipeline.options import PipelineOptions
+
+WHOLE: Mapping[str, Any] = {
+    "reads": {"topic": "orders", "partitions": 3},
+    "writes": {"topic": "payments"},
+    "application": {"run": ["app"]},
+}
+
+
+def options(**given: Any) -> PipelineOptions:
+    return validated(PipelineOptions, {**WHOLE, **given}, "mine.yaml", "workload.")
+
+
+def make_order(number: int) -> dict[str, Any]:
+    """A payload of the user's."""
+    return {"order": {"id": number}, "amount": 7}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"text": "order {id}"},
+        {"json": {"order": "{id}", "amount": 1}},
+        {"python": "test_pipeline_options:make_order"},
+    ],
+)
+def test_an_input_is_known_by_its_payload(payload: Mapping[str, Any]) -> None:
+    make = Payload.model_validate(payload).maker()
+
+    for number in (0, 7, 1 << 40):
+        assert value_of(make(number), make) == number
+    assert value_of(b"something else 3", make) is None
+
+
+@pytest.mark.parametrize(
+    ("identity", "value", "key", "headers", "number"),
+    [
+        ({}, b"17", None, {}, 17),
+        ({}, b"17 ", None, {}, 17),
+        ({}, b"seventeen", None, {}, None),
+        ({"json": "/order/id"}, b'{"order": {"id": 5}}', None, {}, 5),
+        ({"json": "/lines/1"}, b'{"lines": [1, "2"]}', None, {}, 2),
+        ({"json": "/a~1b"}, b'{"a/b": 9}', None, {}, 9),
+        ({"json": "/order"}, b"no JSON", None, {}, None),
+        ({"json": "/order"}, b'{"other": 1}', None, {}, None),
+        ({"header": "id"}, b"", None, {"id": b"4"}, 4),
+        ({"header": "id"}, b"", None, {}, None),
+        ("key", b"", b"8", {}, 8),
+        ({"regex": "order-([0-9]+)"}, b"paid order-12 twice", None, {}, 12),
+        ({"regex": "order-([0-9]+)"}, b"paid", None, {}, None),
+    ],
+)
+def test_where_the_id_is(
+    identity: Any, value: bytes, key: bytes | None, headers: Mapping[str, bytes], number: int | None
+) -> None:
+    assert Identity.model_validate(identity).finder()(value, key, headers) == number
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"payload": {"text": "order"}}, "nothing in it tells one input from another"),
+        ({"payload": {"json": {"order": 1}}}, "nothing in it tells one input from another"),
+        ({"payload": {"python": "nothing.here:make"}}, "cannot be imported"),
+        ({"payload": {"python": "make"}}, "names no function"),
+        ({"identity": {"json": "order"}}, "no JSON pointer"),
+        ({"identity": {"regex": "order"}}, "must have one group"),
+        ({"identity": {"regex": "("}}, "no regular expression"),
+        ({"identity": {"key": True, "header": "id"}}, "give one of"),
+        ({"outputs": "2..1"}, "no range"),
+        ({"outputs": 0}, "no range"),
+        ({"writes": {}}, "either topic, or http"),
+        ({"writes": {"topic": "a", "http": "/b"}}, "either topic, or http"),
+        ({"writes": {"http": "/b", "partitions": 2}}, "partitions belongs to a topic"),
+        ({"writes": {"topic": "orders"}}, "name a topic twice"),
+        ({"application": {}}, "run is missing"),
+        ({"application": {"external": True, "run": ["app"]}}, "means that you run it"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: Mapping[str, Any], words: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        options(**given)
+
+    assert words in str(refused.value)
+    assert str(refused.value).startswith("mine.yaml: workload")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"writes": [{"topic": "a", "partitions": 2}, {"http": "/pay", "key": "Idempotency-Key"}]},
+        {"writes": {"http": "/pay", "answers": [{"from": "1s", "to": "2s", "do": "slow", "by": "3s"}]}},
+        {"outputs": "0..2", "identity": {"json": "/id"}, "payload": {"json": {"id": "{id}"}}},
+        {"application": {"external": True}},
+        {"application": {"run": "exec app", "restart": "never", "env": {"A": "b"}}},
+    ],
+)
+def test_what_is_recorded_can_be_run_again(given: Mapping[str, Any]) -> None:
+    wanted = options(**given)
+
+    assert PipelineOptions.model_validate(wanted.model_dump(mode="json", by_alias=True)) == wanted
+
+
+def test_inputs_of_a_key_go_to_one_partition() -> None:
+    routes = options(keys=20).routes()
+
+    assert len(routes) == 20
+    assert len({(key, partition) for _, partition, key in routes}) == 20
+    assert {partition for _, partition, _ in routes} == {0, 1, 2}
