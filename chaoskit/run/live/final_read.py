@@ -8,6 +8,8 @@ from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.clients.application import ApplicationClients, Record, RecordReader
+from chaoskit.contract.power import Powered, optional
+from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.model import payload
@@ -16,6 +18,7 @@ from chaoskit.model.message import Delivery
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.model.place import Place
+from chaoskit.run.live.history import LiveHistory
 
 _PROCESS = 1
 """Process of the auditor in the history."""
@@ -96,3 +99,38 @@ class FinalRead:
         value, sent_ns = known
         content = self._writer.build(value, sent_ns, sent_ns)
         return Delivery(record.topic, record.partition, record.key, content, record.position, None)
+
+
+def read_all(
+    clients: Powered, topics: Sequence[Topic], history: LiveHistory, *, wal: Path, run_id: int, namespace: str
+) -> list[str]:
+    """Read all topics to their end, if messages can be told there; return why that does not show all, as sentences.
+
+    Args:
+        clients: the clients of the system.
+        topics: the topics, by their names in the workload.
+        history: knows what was sent.
+        wal: the run's `wal` folder.
+        run_id: identifies the run in its payloads.
+        namespace: what the names of topics begin with in the system.
+    """
+    if not history.progress.sent:
+        return []
+    reading = optional(clients, ApplicationClients)
+    if reading is None:
+        return ["no final read: chaoskit cannot read what clients of others write to this system yet"]
+
+    def known(topic: str, content: bytes) -> tuple[int, int] | None:
+        message = history.message_of(topic, content)
+        return None if message is None else (message.value, message.sent_ns)
+
+    readable = [topic for topic in topics if history.readable(topic.name)]
+    problems = [
+        f"no final read of {topic.name}: not every message was recorded with its content, or two have the same one; "
+        "give sent() the payload"
+        for topic in topics
+        if topic not in readable
+    ]
+    places = [place for topic in readable for place in topic.places]
+    why = FinalRead(wal, run_id, namespace, known).read(reading, places) if places else ""
+    return [*problems, *([f"final read: {why}"] if why else [])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,24 +9,20 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
-from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.event import PhaseBegun, Problem, Watcher
 from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.systems.service import Endpoints, ServiceError
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
 from chaoskit.run.deployment import LOGS, Deployment, collect_logs
-from chaoskit.run.faults.course import Course
-from chaoskit.run.faults.occupancy import Occupancy
 from chaoskit.run.faults.restoring import restores
-from chaoskit.run.faults.targeting import Targeting
+from chaoskit.run.live.courses import aim, new_course
 from chaoskit.run.live.faults import LiveFault, LiveFaults
-from chaoskit.run.live.final_read import FinalRead
+from chaoskit.run.live.final_read import read_all
 from chaoskit.run.live.history import LiveHistory
 from chaoskit.run.live.plans import LivePlan
 from chaoskit.run.survey import Survey
@@ -62,7 +57,9 @@ class LiveTrial:
         self._tenancy = Tenancy(plan.now, deployment, folder, watcher)
         self._tenancy.begin()
         self._survey = Survey(self._service, folder / "wal", origin_ns, self._tenancy.in_history)
-        self._course = self._new_course()
+        self._course = new_course(
+            plan.now, deployment, self._tenancy, folder, origin_ns=origin_ns, watcher=watcher, changed=self._survey.soon
+        )
         self._faults = LiveFaults(self._course)
         self._liveness: dict[str, Any] | None = None
         self._problems: list[str] = []
@@ -121,7 +118,7 @@ class LiveTrial:
             ServiceError: it was not made in time.
         """
         topic = self.plan.add(name, partitions, replication)
-        self._course.targeting = self._targeting(self._course.stop)
+        aim(self._course, self.plan.now)
         self._tenancy.declare(self.plan.now.declared.topics)
         store.write_yaml(self.folder / store.SCENARIO, self.plan.now.resolved())
         self._tenancy.create([topic])
@@ -208,30 +205,16 @@ class LiveTrial:
             raise BadInput(f"{self.plan.source}.{call}: {', '.join(self.active)} still holds; heal it first")
 
     def _read_finally(self) -> list[str]:
-        """Read all topics to their end, if messages can be told there; return why that does not show all."""
+        """Read all topics to their end; return why that does not show all."""
         self._watcher.on(PhaseBegun("final read"))
-        names = [topic.name for topic in self.plan.now.declared.topics]
-        clients = optional(self.clients, ApplicationClients)
-        if not self.history.progress.sent:
-            return []
-        if clients is None:
-            return ["no final read: chaoskit cannot read what clients of others write to this system yet"]
-        unknown = [name for name in names if not self.history.readable(name)]
-        places = [
-            place for topic in self.plan.now.declared.topics if topic.name not in unknown for place in topic.places
-        ]
-        problems = [
-            f"no final read of {name}: not every message was recorded with its content, or two have the same one; "
-            "give sent() the payload"
-            for name in unknown
-        ]
-        final = FinalRead(self.folder / "wal", self._run_id, self._tenancy.namespace, self._known)
-        why = final.read(clients, places) if places else ""
-        return [*problems, *([f"final read: {why}"] if why else [])]
-
-    def _known(self, topic: str, payload: bytes) -> tuple[int, int] | None:
-        message = self.history.message_of(topic, payload)
-        return None if message is None else (message.value, message.sent_ns)
+        return read_all(
+            self.clients,
+            self.plan.now.declared.topics,
+            self.history,
+            wal=self.folder / "wal",
+            run_id=self._run_id,
+            namespace=self._tenancy.namespace,
+        )
 
     def _keep(self, problems: Sequence[str]) -> None:
         """Write how the cluster is, and what is in doubt."""
@@ -247,28 +230,3 @@ class LiveTrial:
             "problems": [*problems, *self._course.doubts, *doubts],
         }
         store.write_json(self.folder / store.RECOVERY, content)
-
-    def _targeting(self, stop: threading.Event) -> Targeting:
-        return Targeting(self.plan.now, self._service, self._deployment.hosts, self._tenancy.in_system, stop)
-
-    def _new_course(self) -> Course:
-        stop = threading.Event()
-        targeting = self._targeting(stop)
-        return Course(
-            service=self._service,
-            application=None,
-            lab=self._deployment.hosts,
-            clients={},
-            folder=self.folder,
-            seed=self.plan.now.seed,
-            origin_ns=self._origin_ns,
-            watcher=self._watcher,
-            in_system=self._tenancy.in_system,
-            changed=self._survey.soon,
-            triggers=None,
-            targeting=targeting,
-            occupancy=Occupancy(list(targeting.nodes)),
-            log=FaultLog(self.folder / "wal"),
-            stop=stop,
-            load_start_ns=time.monotonic_ns(),
-        )
