@@ -20,7 +20,7 @@ from chaoskit import BadInput, FaultError, LiveCluster, ShareCluster
 from chaoskit.base.waiting import wait_until
 from chaoskit.run.heal import heal
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 _ROOT = Path(__file__).parents[2]
 _QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
