@@ -352,7 +352,7 @@ def test_a_client_whose_operation_does_not_end_is_not_proved_to_hang(
     with _looping(tmp_path, every_s=600) as (client, _):
         strike = strike_of(ClientHang(), [client], None)
         ClientHang().inject(strike)
-        with pytest.raises(NemesisError, match=r"has not stood still within 0\.2 s: its operation did not end"):
+        with pytest.raises(NemesisError, match=r"has not stopped within 0\.2 s: its operation did not end"):
             ClientHang().verify(strike)
         client.crash()
         with pytest.raises(NemesisError, match="consumer-0 has ended"):
