@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,6 +14,28 @@ from chaoskit.model.place import Place
 
 _PARTITIONS_MAX = 100_000
 _REPLICATION = 3
+
+
+def copies_of(replication: int | None, brokers: int) -> int:
+    """Return how many replicas each partition has with so many brokers; None: as many as is usual."""
+    return replication or min(_REPLICATION, brokers)
+
+
+def routes_over(topics: Sequence[str], partitions: int, keys: int) -> list[tuple[str, int, bytes | None]]:
+    """Return topic, partition and key of successive messages: round-robin over partitions, or over keys.
+
+    A key's partition is the CRC-32 of the key modulo the number of partitions. It is computed here so that it is known
+    even if a send never completes.
+
+    Args:
+        topics: names of the topics.
+        partitions: number of partitions of each.
+        keys: number of distinct keys; 0: none.
+    """
+    if not keys:
+        return [(topic, partition, None) for topic in topics for partition in range(partitions)]
+    names = [f"key-{index}".encode() for index in range(keys)]
+    return [(topic, zlib.crc32(name) % partitions, name) for topic in topics for name in names]
 
 
 class PartitionedOptions(LoadOptions):
@@ -52,7 +74,7 @@ class PartitionedOptions(LoadOptions):
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
-        return self.replication or min(_REPLICATION, brokers)
+        return copies_of(self.replication, brokers)
 
     def topic_names(self) -> list[str]:
         """Return the names of all topics."""
@@ -65,13 +87,9 @@ class PartitionedOptions(LoadOptions):
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive messages: round-robin over partitions, or over keys.
 
-        A key's partition is the CRC-32 of the key modulo the number of partitions. It is computed here so that it is
-        known even if a send never completes.
+        See `routes_over`.
         """
-        if self.keys == 0:
-            return [(topic, partition, None) for topic, partition in self.all_partitions()]
-        keys = [f"key-{index}".encode() for index in range(self.keys)]
-        return [(topic, zlib.crc32(key) % self.partitions, key) for topic in self.topic_names() for key in keys]
+        return routes_over(self.topic_names(), self.partitions, self.keys)
 
 
 class ReplayOptions(BaseModel):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Flags, Ints
 from chaoskit.contract.checkers.checker import Part
 from chaoskit.contract.workloads.datamodel import OUTPUT
-from chaoskit.model.observations.pipeline import Fed, Outputs, Owners, Progress
+from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, Outputs, Owners
 from checkers.arrays.columns import changes
 from checkers.arrays.view import LogView
 
@@ -67,7 +67,7 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         op=view.operations.op[view.sends.operation[send]],
         number=copies,
     )
-    commits, owners = Progress.read(part.observations), Owners.read(part.observations)
+    commits, owners = ApplicationCommits.read(part.observations), Owners.read(part.observations)
     at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
     yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
     at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
@@ -80,7 +80,7 @@ def _kept(view: LogView, values: Ints) -> tuple[Ints, Ints]:
     order = np.lexsort((receives.position, view.intact_values))
     value, position = view.intact_values[order], receives.position[order]
     first: Flags = changes(value)
-    distinct = first | np.append(True, position[1:] != position[:-1])[: value.size]
+    distinct = changes(value, position)
     copies = np.bincount(value[distinct], minlength=view.values.size)
     at = np.full(view.values.size, NONE)
     at[value[first]] = position[first]

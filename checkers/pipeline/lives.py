@@ -19,13 +19,11 @@ class Ends(NamedTuple):
     Attributes:
         instance: number of the instance.
         at_ns: when it ended.
-        op: the operation that says so.
         words: how, such as `signal SIGKILL`.
     """
 
     instance: Ints
     at_ns: Ints
-    op: Ints
     words: list[str]
 
     @classmethod
@@ -40,7 +38,6 @@ class Ends(NamedTuple):
         return cls(
             np.array(number, np.int64)[order],
             integers(rows["start_ns"])[order],
-            integers(rows["op"])[order],
             [words[index] for index in order],
         )
 
@@ -49,5 +46,5 @@ class Ends(NamedTuple):
         chosen = (self.at_ns >= since_ns) & (self.at_ns <= until_ns)
         if instance is not None:
             chosen &= self.instance == instance
-        found = np.flatnonzero(chosen)
-        return int(found[0]) if found.size else None
+        rows = np.flatnonzero(chosen)
+        return int(rows[0]) if rows.size else None

@@ -6,7 +6,7 @@ was stored. Cost: O(n log n) for n inputs and outputs, and a sentence for each f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
 from chaoskit.contract.workloads.traits import Piped
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
+from checkers.arrays.columns import changes
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.pipeline.blame import of_repeated, of_unprocessed
 from checkers.pipeline.extracts import EXTRACTS, extract_of
@@ -85,20 +86,6 @@ TOO_LATE = Anomaly(
 )
 
 
-def _missing(view: PipelineView) -> tuple[Flags, Flags]:
-    """Return which inputs lack all of their outputs, and which lack some."""
-    lacks_all = view.in_topic.copy()
-    lacks_some = np.zeros(view.value.size, np.bool_)
-    needed = False
-    for sink in view.sinks:
-        counts = view.counts(sink)
-        needed |= sink.least > 0
-        lacks_all &= counts == 0
-        lacks_some |= counts < sink.least * view.copies
-    lacks_all &= needed
-    return lacks_all, lacks_some & view.in_topic & ~lacks_all
-
-
 def _done(view: PipelineView) -> Flags:
     """Return which inputs the application is done with: their offset was committed; without commits, something behind
     them in their partition has an output."""
@@ -115,23 +102,29 @@ def _done(view: PipelineView) -> Flags:
 
 def unprocessed_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input; `other_op` is the commit behind it, at `at_ns`."""
-    lacks_all, _ = _missing(view)
+    lacks_all, _ = view.missing
     at_ns, _ = view.committed
     return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, of_unprocessed)
 
 
 def half_processed_cases(view: PipelineView) -> pa.Table:
     """Evidence: as of `unprocessed`."""
-    _, lacks_some = _missing(view)
+    _, lacks_some = view.missing
     at_ns, _ = view.committed
     return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, of_unprocessed)
 
 
 def not_drained_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input, which was acknowledged at `at_ns`."""
-    lacks_all, _ = _missing(view)
+    lacks_all, _ = view.missing
     waiting = np.flatnonzero(lacks_all & ~_done(view))
     return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: "nobody committed its offset")
+
+
+def _coded(details: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return the different details, and for each finding the index of its own."""
+    codes = {detail: code for code, detail in enumerate(dict.fromkeys(details))}
+    return list(codes), np.array([codes[detail] for detail in details], np.int64)
 
 
 def _of_inputs(
@@ -140,8 +133,7 @@ def _of_inputs(
     if not rows.size:
         return no_findings()
     details = [why(view, index) for index in rows.tolist()]
-    words = list(dict.fromkeys(details))
-    code = np.array([words.index(detail) for detail in details], np.int64)
+    words, code = _coded(details)
     _, commit = view.committed
     tables = []
     for number, setting in enumerate(view.settings):
@@ -172,7 +164,7 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     rows = np.flatnonzero(sink.input != NONE)
     rows = rows[np.lexsort((sink.position[rows], sink.at_ns[rows], sink.input[rows]))]
     owner = sink.input[rows]
-    begin = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: owner.size])
+    begin = np.flatnonzero(changes(owner))
     rank = np.arange(owner.size) - np.repeat(begin, np.diff(np.append(begin, owner.size)))
     first = np.repeat(rows[begin], np.diff(np.append(begin, owner.size)))
     many = rank >= sink.most * np.maximum(view.copies[owner], 1)
@@ -185,8 +177,7 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
 
 
 def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, details: list[str], **evidence: Ints) -> Iterator[pa.Table]:
-    words = list(dict.fromkeys(details))
-    code = np.array([words.index(detail) for detail in details], np.int64)
+    words, code = _coded(details)
     for number in np.unique(sink.partition[rows]).tolist():
         mine = sink.partition[rows] == number
         value = sink.value[rows][mine]
@@ -215,7 +206,7 @@ def _disordered(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     rows = rows[view.in_topic[sink.input[rows]]]
     rows = rows[np.lexsort((sink.position[rows], sink.partition[rows], sink.input[rows]))]
     owner = sink.input[rows]
-    rows = rows[np.append(True, owner[1:] != owner[:-1])[: owner.size]]  # the first output of each input
+    rows = rows[changes(owner)]  # the first output of each input
     owner = sink.input[rows]
     group = (view.place[owner] << 48) | (view.key[owner] << 24) | sink.partition[rows]
     order = np.lexsort((sink.position[rows], group))
@@ -250,8 +241,7 @@ def too_late_cases(view: PipelineView) -> pa.Table:
     for sink in view.sinks if view.within_ns != NONE else ():
         rows = np.flatnonzero(sink.input != NONE)
         rows = rows[np.lexsort((sink.at_ns[rows], sink.input[rows]))]
-        owner = sink.input[rows]
-        rows = rows[np.append(True, owner[1:] != owner[:-1])[: owner.size]]
+        rows = rows[changes(sink.input[rows])]
         acked_ns = view.acked_ns[sink.input[rows]]
         late = rows[(acked_ns != NONE) & (sink.at_ns[rows] - acked_ns > view.within_ns)]
         details = [f"later than {view.within_ns / 1e9:g} s"] * late.size

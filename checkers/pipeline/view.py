@@ -117,6 +117,17 @@ class PipelineView:
         present: Flags = self.position != NONE
         return present
 
+    @cached_property
+    def missing(self) -> tuple[Flags, Flags]:
+        """Which inputs lack all of their outputs, and which lack some."""
+        lacks_all, lacks_some = self.in_topic.copy(), np.zeros(self.value.size, np.bool_)
+        for sink in self.sinks:
+            counts = self.counts(sink)
+            lacks_all &= counts == 0
+            lacks_some |= counts < sink.least * self.copies
+        lacks_all &= any(sink.least for sink in self.sinks)
+        return lacks_all, lacks_some & self.in_topic & ~lacks_all
+
     @property
     def commits(self) -> bool:
         """Whether any commit was seen."""

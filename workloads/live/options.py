@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_REPLICATION = 3
+from chaoskit.load.partitioned import copies_of
 
 
 class LiveTopic(BaseModel):
@@ -26,7 +26,7 @@ class LiveTopic(BaseModel):
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
-        return self.replication or min(_REPLICATION, brokers)
+        return copies_of(self.replication, brokers)
 
 
 class LiveOptions(BaseModel):

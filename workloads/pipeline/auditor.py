@@ -10,12 +10,12 @@ from chaoskit.contract.clients.application import ApplicationClients, RecordRead
 from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.probes import Probes
-from chaoskit.model.audit import Bounds
+from chaoskit.load.records import read_to_end
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.model.place import Place
 from workloads.pipeline.collector import OutputLog
-from workloads.pipeline.feeder import Feeding
+from workloads.pipeline.feeder import InputSender
 from workloads.pipeline.inputs import value_of
 from workloads.pipeline.options import PipelineOptions
 
@@ -55,11 +55,11 @@ class _Probes(Probes):
     def __init__(self, job: Job[PipelineOptions]) -> None:
         super().__init__(job)
         producer = job.clients.power(LogClients).prober(job.options.producer, self.completed)
-        feeding = Feeding(job.recorder, producer, job.options, NUMBER)
+        sender = InputSender(job.recorder, producer, job.options, NUMBER)
         places = job.options.reads.places
         keys = {partition: key for _, partition, key in job.options.routes()}
         for sequence, (topic, partition) in enumerate(places):
-            op = feeding.send(topic, partition, keys.get(partition), sequence, None)
+            op = sender.send(topic, partition, keys.get(partition), sequence, None)
             self._places[op] = job.recorder.in_system(topic), partition
         producer.close(job.bound_ns / 1e9)
         self.values: set[int] = {NUMBER << 40 | sequence for sequence in range(len(places))}
@@ -101,19 +101,11 @@ class _Reading:
 
     def to_end(self) -> tuple[bool, str]:
         """Read everything that is there now, and record how far that came; return whether it did, or why not."""
-        places = [*self.inputs, *self._outputs]
-        bounds = {place: self._reader.bounds(place, _BOUNDS_S) for place in places}
-        deadline = time.monotonic() + _STALL_S
-        while time.monotonic() < deadline and not self._job.control.stopping:
-            if all(self._reader.reached(place) >= end for place, (_, end) in bounds.items()):
-                break
-            if self.poll():
-                deadline = time.monotonic() + _STALL_S
-        reached = {place: self._reader.reached(place) for place in places}
-        for place, (low, end) in bounds.items():
-            self._job.recorder.audited(*place, Bounds(low, end, reached[place] >= end, reached[place]))
-        complete = all(reached[place] >= end for place, (_, end) in bounds.items())
-        return complete, "" if complete else self._error or "the end of a topic was not reached"
+        recorder, control, places = self._job.recorder, self._job.control, [*self.inputs, *self._outputs]
+        unread = read_to_end(
+            recorder, self._reader, places, self.poll, stall_s=_STALL_S, stopping=lambda: control.stopping
+        )
+        return not unread, (self._error or "the end of a topic was not reached") if unread else ""
 
     def close(self) -> None:
         self._reader.close()
@@ -121,23 +113,36 @@ class _Reading:
 
 def _await_drained(job: Job[PipelineOptions], reading: _Reading, probes: set[int]) -> bool:
     """Wait until the application has worked on the last inputs, at most for the bound; return whether it has."""
-    observer = job.clients.power(ApplicationClients).group_observer([reading.inputs[0][0]])
     deadline = time.monotonic() + job.bound_ns / 1e9
-    committed: dict[Place, int] = {}
-    ends = {place: reading.end_of(place) for place in reading.inputs}
-    least, drained = job.options.outputs[0], False
+    shown = job.options.outputs[0] and reading.seen
+    progress = None if shown else _Progress(job, reading)
+    drained = False
     try:
         while not (drained or job.control.stopping or time.monotonic() > deadline):
             reading.poll()
-            for commit in observer.committed(0):
-                committed[commit.place] = max(committed.get(commit.place, 0), commit.next_position)
-            if least and reading.seen:
-                drained = all(probes <= seen for seen in reading.seen.values())
-            else:
-                drained = all(committed.get(place, 0) >= end for place, end in ends.items())
+            drained = progress.done() if progress else all(probes <= seen for seen in reading.seen.values())
         quiet_by = time.monotonic() + _QUIET_S
         while time.monotonic() < quiet_by and not job.control.stopping:
             reading.poll()
     finally:
-        observer.close()
+        if progress:
+            progress.close()
     return drained
+
+
+class _Progress:
+    """Whether the application has committed all inputs, where its outputs need not show that."""
+
+    def __init__(self, job: Job[PipelineOptions], reading: _Reading) -> None:
+        self._ends = {place: reading.end_of(place) for place in reading.inputs}
+        self._observer = job.clients.power(ApplicationClients).group_observer([reading.inputs[0][0]])
+        self._committed: dict[Place, int] = {}
+
+    def done(self) -> bool:
+        """Look whether all is committed that was there at the beginning."""
+        for commit in self._observer.committed(0):
+            self._committed[commit.place] = max(self._committed.get(commit.place, 0), commit.next_position)
+        return all(self._committed.get(place, 0) >= end for place, end in self._ends.items())
+
+    def close(self) -> None:
+        self._observer.close()

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from chaoskit.contract.clients.application import ApplicationClients, Record
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.workloads.workload import Job
+from chaoskit.load.records import as_delivery
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import Schedule
 from chaoskit.model import payload
-from chaoskit.model.message import PRODUCER_SHIFT, Delivery
+from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.pipeline import UNIDENTIFIED, Outputs
 from chaoskit.model.outcome import FAIL, OK
 from workloads.pipeline.options import PipelineOptions
@@ -54,9 +55,7 @@ class OutputLog:
         now_ns = time.monotonic_ns()
         deliveries = []
         for record, value in zip(records, values, strict=True):
-            due_ns = self._due_ns(value) or now_ns
-            content = self._writer.build(value, due_ns, due_ns)
-            deliveries.append(Delivery(record.topic, record.partition, record.key, content, record.position, None))
+            deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns))
         self._recorder.received(op, deliveries)
 
     def _value(self, record: Record) -> int:

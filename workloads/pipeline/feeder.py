@@ -23,7 +23,7 @@ def feed(job: Job[PipelineOptions]) -> None:
     # Each incarnation has numbers of its own; the auditor's are between them.
     number = 2 * job.task.incarnation
     producer = job.clients.power(LogClients).producer(options.producer, recorder.completed)
-    feeding = Feeding(recorder, producer, options, number)
+    sender = InputSender(recorder, producer, options, number)
     with recorder.operation("feed") as op:
         for topic, partition in options.reads.places:
             recorder.observe(op, recorder.in_system(topic), partition, Fed(bool(options.keys), options.within))
@@ -35,7 +35,7 @@ def feed(job: Job[PipelineOptions]) -> None:
     while not control.stopping:
         room = _IN_FLIGHT - producer.pending()
         for _ in range(max(0, int(min(schedule.due(time.monotonic_ns()) - sequence, room, _BURST)))):
-            feeding.send(*routes[sequence % len(routes)], sequence, schedule.intended_ns(sequence))
+            sender.send(*routes[sequence % len(routes)], sequence, schedule.intended_ns(sequence))
             sequence += 1
         producer.poll(schedule.wait_s(sequence, room))
         reports.tell()
@@ -43,7 +43,7 @@ def feed(job: Job[PipelineOptions]) -> None:
     reports.finish()
 
 
-class Feeding:
+class InputSender:
     """Sends inputs one by one; each is recorded before it is passed to the client.
 
     Args:

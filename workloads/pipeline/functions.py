@@ -6,7 +6,19 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+
+def _importable(name: str) -> str:
+    if name:
+        function(name)
+    return name
+
+
+FunctionName = Annotated[str, AfterValidator(_importable)]
+"""A function, such as `mypackage.orders:make`; empty: none."""
 
 
 def function(name: str) -> Callable[..., Any]:

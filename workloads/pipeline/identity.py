@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from workloads.pipeline.functions import function
+from workloads.pipeline.functions import FunctionName, function
 
 
 def _pointer(text: str) -> str:
@@ -45,7 +45,7 @@ class Identity(BaseModel):
     header: str = ""
     key: bool = False
     regex: Annotated[str, AfterValidator(_pattern)] | None = None
-    python: str = ""
+    python: FunctionName = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -59,17 +59,14 @@ class Identity(BaseModel):
         ways = [self.json_ is not None, bool(self.header), self.key, self.regex is not None, bool(self.python)]
         if sum(ways) > 1:
             raise ValueError("give one of json, header, key, regex and python")
-        if self.python:
-            function(self.python)
         return self
 
     def finder(self) -> Callable[[bytes, bytes | None, Mapping[str, bytes]], int | None]:
         """Return what finds the id of an output's input; it returns None if there is none."""
-        return lambda value, key, headers: _number(self._of(value, key, headers))
+        find = function(self.python) if self.python else self._of
+        return lambda value, key, headers: _number(find(value, key, headers))
 
     def _of(self, value: bytes, key: bytes | None, headers: Mapping[str, bytes]) -> Any:
-        if self.python:
-            return function(self.python)(value, key, headers)
         if self.header:
             return headers.get(self.header)
         if self.key:
@@ -92,6 +89,6 @@ def _pointed(value: bytes, pointer: str) -> Any:
     return place
 
 
-def _number(found: Any) -> int | None:
-    text = found.decode(errors="replace") if isinstance(found, bytes) else str(found)
+def _number(identity: Any) -> int | None:
+    text = identity.decode(errors="replace") if isinstance(identity, bytes) else str(identity)
     return int(text) if text.strip().isdecimal() else None

@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workloads.pipeline.functions import function
+from workloads.pipeline.functions import FunctionName, function
 
 ID = "{id}"
 """What is replaced by the id of an input in its payload."""
-
-
-def _importable(name: str) -> str:
-    if name:
-        function(name)
-    return name
-
-
-FunctionName = Annotated[str, AfterValidator(_importable)]
-"""A function, such as `mypackage.orders:make`."""
 
 
 class Payload(BaseModel):

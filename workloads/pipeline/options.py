@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.options import Command
+from chaoskit.load.partitioned import copies_of, routes_over
 from chaoskit.model.place import Place
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.inputs import Payload
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
-_REPLICATION = 3
 
 TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
@@ -47,7 +46,7 @@ class TopicOptions(BaseModel):
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
-        return self.replication or min(_REPLICATION, brokers)
+        return copies_of(self.replication, brokers)
 
 
 class Answering(BaseModel):
@@ -111,7 +110,7 @@ class SinkOptions(BaseModel):
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
-        return self.replication or min(_REPLICATION, brokers)
+        return copies_of(self.replication, brokers)
 
 
 def _as_list(given: Any) -> Any:
@@ -126,7 +125,7 @@ def _as_bounds(given: Any) -> Any:
     return given
 
 
-class Restart(BaseModel):
+class RestartOptions(BaseModel):
     """How an instance that ended is started again, as a supervisor would.
 
     Attributes:
@@ -154,7 +153,7 @@ class ApplicationOptions(BaseModel):
 
     run: Command | None = None
     instances: int = Field(default=1, ge=1, le=100)
-    restart: Restart | Literal["never"] = Restart()
+    restart: RestartOptions | Literal["never"] = RestartOptions()
     env: dict[str, str] = {}
     external: bool = False
     ready_within: Annotated[Duration, Field(gt=0)] = 60 * SECOND
@@ -224,12 +223,5 @@ class PipelineOptions(BaseModel):
         return [sink for sink in self.writes if sink.http is not None]
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
-        """Return topic, partition and key of successive inputs: round-robin over partitions, or over keys.
-
-        A key's partition is the CRC-32 of the key modulo the number of partitions.
-        """
-        topic, partitions = self.reads.topic, self.reads.partitions
-        if not self.keys:
-            return [(topic, number, None) for number in range(partitions)]
-        keys = [f"key-{index}".encode() for index in range(self.keys)]
-        return [(topic, zlib.crc32(key) % partitions, key) for key in keys]
+        """Return topic, partition and key of successive inputs; see `routes_over`."""
+        return routes_over([self.reads.topic], self.reads.partitions, self.keys)

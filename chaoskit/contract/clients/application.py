@@ -59,7 +59,7 @@ class Progressed(NamedTuple):
     at_ms: int
 
 
-class Owned(NamedTuple):
+class PartitionOwner(NamedTuple):
     """Who owns a partition of a group.
 
     Attributes:
@@ -80,7 +80,7 @@ class GroupObserver(Protocol):
         """Return the commits since the last call, in order; wait for the first one."""
         ...
 
-    def owners(self) -> list[Owned] | None:
+    def owners(self) -> list[PartitionOwner] | None:
         """Return who owns what now; None if nobody answers."""
         ...
 

@@ -17,7 +17,7 @@ from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.subject.subject import Subject
-from chaoskit.model.observations.pipeline import Fed, Owners, Progress
+from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, Owners
 
 
 def owned_inputs(history: History, subject: Subject) -> dict[int, int]:
@@ -47,7 +47,7 @@ class _Inputs:
         acked = pc.equal(operations["outcome"].cast(pa.string()), "ok").take(sent["op"])
         sent = sent.filter(pc.and_(acked, pc.is_valid(sent["position"])))
         self._position, self._acked_ns = integers(sent["position"]), end_ns[integers(sent["op"])]
-        owners, commits = Owners.read(observations), Progress.read(observations)
+        owners, commits = Owners.read(observations), ApplicationCommits.read(observations)
         self._owners, self._owned_ns = owners.instance, end_ns[owners.op]
         self._committed, self._committed_ns = commits.next_position, start_ns[commits.op]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from chaoskit.base.columns import Ints, integers, words_of
+from chaoskit.base.columns import Ints, integers
 from chaoskit.model.observations.row import Row, of_kinds
 
 FED, OUTPUTS, PROGRESSED, OWNED = "fed", "outputs", "progressed", "owned"
@@ -97,20 +97,17 @@ class PartitionOwned:
         yield Row(OWNED, value=self.instance)
 
 
-class Progress(NamedTuple):
-    """All commits of a partition, in order of `op`: the operation, its group, and the next position to read."""
+class ApplicationCommits(NamedTuple):
+    """All commits of a partition, in order of `op`: the operation, and the next position to read."""
 
     op: Ints
-    group: Ints
-    groups: list[str]
     next_position: Ints
 
     @classmethod
-    def read(cls, observations: pa.Table) -> Progress:
+    def read(cls, observations: pa.Table) -> ApplicationCommits:
         """Read them from the observations of a partition."""
         rows = of_kinds(observations, PROGRESSED)
-        group, groups = words_of(rows["name"])
-        return cls(integers(rows["op"]), group, groups, integers(rows["position"]))
+        return cls(integers(rows["op"]), integers(rows["position"]))
 
 
 class Owners(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
+from chaoskit.load.records import as_delivery, read_to_end
 from chaoskit.model import payload
-from chaoskit.model.audit import Bounds
 from chaoskit.model.message import Delivery
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.outcome import FAIL, INFO, OK
@@ -24,7 +23,6 @@ _PROCESS = 1
 """Process of the auditor in the history."""
 
 _POLL_S = 0.1
-_BOUNDS_S = 10.0
 _STALL_S = 30.0
 
 
@@ -49,6 +47,7 @@ class FinalRead:
         self._log = log
         self._writer = payload.Writer(run_id, payload.SIZE_MIN)
         self._known = known
+        self._error = ""
 
     def read(self, clients: ApplicationClients, places: Sequence[Place]) -> str:
         """Read these partitions, by their names in the workload; return why that did not reach the end, if so."""
@@ -67,29 +66,20 @@ class FinalRead:
     def _read(self, clients: ApplicationClients, places: Sequence[Place]) -> str:
         reader = clients.records(places)
         try:
-            bounds = {place: reader.bounds(place, _BOUNDS_S) for place in places}
-            error, deadline = "", time.monotonic() + _STALL_S
-            while time.monotonic() < deadline and any(reader.reached(place) < bounds[place][1] for place in places):
-                came, failure = self._poll(reader)
-                error = failure or error
-                if came:
-                    deadline = time.monotonic() + _STALL_S
-            unread = []
-            for place, (low, end) in bounds.items():
-                reached = reader.reached(place)
-                self._recorder.audited(*place, Bounds(low, end, reached >= end, reached))
-                unread += [place] if reached < end else []
+            unread = read_to_end(self._recorder, reader, places, lambda: self._poll(reader), stall_s=_STALL_S)
         finally:
             reader.close()
-        return error or f"{unread[0][0]}/{unread[0][1]} was not read to its end" if unread else ""
+        return self._error or f"{unread[0][0]}/{unread[0][1]} was not read to its end" if unread else ""
 
-    def _poll(self, reader: RecordReader) -> tuple[bool, str]:
+    def _poll(self, reader: RecordReader) -> bool:
+        """Read what is there; return whether anything was."""
         recorder = self._recorder
         op = recorder.invoke("poll")
         records, error = reader.poll(_POLL_S)
         recorder.received(op, [delivery for record in records if (delivery := self._delivery(record)) is not None])
         recorder.complete(op, OK if error is None else FAIL, error)
-        return bool(records), error or ""
+        self._error = error or self._error
+        return bool(records)
 
     def _delivery(self, record: Record) -> Delivery | None:
         """Return a record as a delivery of what was sent; None: nobody said that it was."""
@@ -97,8 +87,7 @@ class FinalRead:
         if known is None:
             return None
         value, sent_ns = known
-        content = self._writer.build(value, sent_ns, sent_ns)
-        return Delivery(record.topic, record.partition, record.key, content, record.position, None)
+        return as_delivery(record, self._writer, value, sent_ns)
 
 
 def read_all(

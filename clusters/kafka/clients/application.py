@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from chaoskit.contract.clients.application import Owned, Progressed, Record
+from chaoskit.contract.clients.application import PartitionOwner, Progressed, Record
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.clients.offsets import committed_in
@@ -95,7 +95,7 @@ class KafkaGroupObserver:
             if commit is not None and commit.place[0] in self._topics and not commit.group.startswith(self._own)
         ]
 
-    def owners(self) -> list[Owned] | None:
+    def owners(self) -> list[PartitionOwner] | None:
         try:
             listed = self._admin.list_consumer_groups(request_timeout=_ASKED_S).result()
             names = [group.group_id for group in listed.valid if not group.group_id.startswith(self._own)]
@@ -108,7 +108,7 @@ class KafkaGroupObserver:
         except KafkaException:
             return None
         return [
-            Owned(group.group_id, (owned.topic, owned.partition), member.host.lstrip("/"))
+            PartitionOwner(group.group_id, (owned.topic, owned.partition), member.host.lstrip("/"))
             for group in described
             for member in group.members
             for owned in (member.assignment.topic_partitions if member.assignment else ())
