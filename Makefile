@@ -47,7 +47,7 @@ test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integrati
 fast test:
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check .tests
 	@$(SUDO) $(BIN)/python tests/pace.py
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (2 hours)

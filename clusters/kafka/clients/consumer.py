@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -18,6 +18,7 @@ from clusters.kafka.clients.membership import resolve_consumer, takes_a_few
 from clusters.kafka.clients.settings import CONSUMER_DEFAULTS, ISOLATION
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
+_Rebalanced = Callable[[Consumer, list[TopicPartition]], None]
 _COMMITTED_S = 10
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
 
@@ -48,11 +49,13 @@ class KafkaConsumer:
         self._rebalances = 0
         self._paused = False
         self._subscribed = False
+        self._closing = False
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
+        @_raised_as_exceptions
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             if self._takes_a_few:
                 consumer.incremental_assign(_starts(consumer, partitions))
@@ -62,6 +65,7 @@ class KafkaConsumer:
                 consumer.pause(partitions)
             self._tell(membership)
 
+        @_raised_as_exceptions
         def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             membership.revoked()
             self._rebalances += 1
@@ -71,7 +75,8 @@ class KafkaConsumer:
             for partition in partitions:
                 self._reached.pop((partition.topic, partition.partition), None)
             consumer.incremental_unassign(partitions)
-            if consumer.assignment():
+            # While it closes it owns nothing any more, and may refuse to say so.
+            if not self._closing and consumer.assignment():
                 self._tell(membership)
 
         self._subscribed = True
@@ -160,10 +165,28 @@ class KafkaConsumer:
         (self._consumer.pause if paused else self._consumer.resume)(self._consumer.assignment())
 
     def close(self) -> None:
+        self._closing = True
         self._consumer.close()
 
     def _reached_end(self, message: Any) -> None:
         """Ignore the end of a partition; only the final read uses it."""
+
+
+def _raised_as_exceptions(callback: _Rebalanced) -> _Rebalanced:
+    """Give what a callback raises its class before it reaches the client.
+
+    Before Python 3.12 an exception that C code raised has a class only once an `except` has seen it, and
+    confluent-kafka 2.16 forgets the class (its `CallState_fetch_exception`): what `poll` or `close` then raise is a
+    KafkaError (or a text), which is no exception. No `except` stops it, and the process ends.
+    """
+
+    def call(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        try:
+            callback(consumer, partitions)
+        except Exception:
+            raise
+
+    return call
 
 
 def _starts(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:

@@ -1,4 +1,6 @@
-"""A partition whose position was lost begins again, and no other one: with librdkafka and the broker inside it."""
+"""With librdkafka and the broker inside it: a partition whose position was lost begins again, and no other one; what a
+rebalance raises can be caught.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from clusters.kafka.clients.consumer import KafkaConsumer
 
@@ -24,11 +26,16 @@ class _Members:
         """Nothing is kept."""
 
 
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_other_partitions_go_on_where_the_group_had_committed(strategy: str) -> None:
+def _broker() -> tuple[Producer, str]:
+    """Return a producer with a broker inside it, and the broker's address."""
     producer = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "inside", "security.protocol": "plaintext"})
     brokers = producer.list_topics(timeout=30).brokers.values()
-    servers = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    return producer, ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_other_partitions_go_on_where_the_group_had_committed(strategy: str) -> None:
+    producer, servers = _broker()
     for number in range(400):
         producer.produce("log", b"%d" % number, partition=number % 4)
     assert producer.flush(30) == 0
@@ -53,3 +60,30 @@ def test_other_partitions_go_on_where_the_group_had_committed(strategy: str) -> 
     consumer.close()
 
     assert firsts == {0: 0, 1: COMMITTED, 2: COMMITTED, 3: COMMITTED}
+
+
+class _Refusing(_Members):
+    """Fails at a revocation as the client itself does: with an exception that C code raised."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        super().__init__()
+        self._consumer = consumer
+
+    def revoked(self) -> None:
+        self._consumer.seek(TopicPartition("log", 0, 0))  # it owns no partition
+
+
+def test_what_a_rebalance_raises_can_be_caught() -> None:
+    producer, servers = _broker()
+    producer.produce("log", b"", partition=0)
+    assert producer.flush(30) == 0
+    connection = {"bootstrap.servers": servers, "group.id": "g"}
+    members = _Refusing(Consumer({**connection, "security.protocol": "plaintext"}))
+    consumer = KafkaConsumer(connection)
+    consumer.subscribe(["log"], members)
+    deadline = time.monotonic() + 60
+    while not members.owned and time.monotonic() < deadline:
+        consumer.poll(0.1, 1)
+
+    with pytest.raises(KafkaException):
+        consumer.close()
