@@ -14,23 +14,15 @@ import pyarrow as pa
 
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import encoded, percentiles
-from chaoskit.judge.timing.machine import full
-from chaoskit.judge.timing.metrics import histogram
-from chaoskit.judge.timing.timing import PHASES
-from chaoskit.judge.verdict.verdict_file import read_verdict
 from chaoskit.report.run_page import REPORT as RUN_REPORT
-from chaoskit.report.words import due_p99_ms, release
 from spark_analysis import alone
-from spark_analysis.configuration import configuration, configurations
-from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.markdown import markdown
 from spark_analysis.outcome import TaskResults, judge, why_unjudged
 from spark_analysis.page import page
+from spark_analysis.rows import tables_of
 from spark_analysis.runs import AnalysedRun, open_run
 from spark_analysis.standing import ScenarioStanding, standings
 from spark_analysis.tables import SCHEMAS
-from spark_analysis.trends import began_at, trends
 
 REPORT, SUMMARY = "report.html", "summary.md"
 
@@ -156,7 +148,7 @@ def _surveyed_with_spark(
 
 
 def _analysed(out: Path, surveyed: _Surveyed, skipped: Mapping[str, str]) -> Analysed:
-    tables = _tables(surveyed.runs, surveyed.outcomes)
+    tables = tables_of(surveyed.runs, surveyed.outcomes)
     scenarios = {run.name: run.scenario for run in surveyed.runs}
     folders = {run.name: run.folder for run in surveyed.runs}
     return Analysed(out, tables, skipped, standings(tables["trends"], scenarios), folders)
@@ -176,52 +168,6 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
     if not runs:
         raise BadInput(f"store {store_folder}: has no runs that can be analysed; `chaoskit list` shows its runs")
     return runs, skipped
-
-
-def _tables(runs: list[AnalysedRun], outcomes: Mapping[int, TaskResults]) -> dict[str, list[dict[str, Any]]]:
-    by_run = {run.number: impacts(run, outcomes[run.number]) for run in runs}
-    everything: list[Impact] = [impact for run in runs for impact in by_run[run.number]]
-    rows = [_run_row(run, outcomes[run.number]) for run in runs]
-    return {
-        "runs": rows,
-        "fault_windows": [impact.row() for impact in everything],
-        "fault_kinds": by_kind(everything),
-        "unavailable": [row for run in runs for row in unavailable(run, outcomes[run.number])],
-        "lost_ages": [row for run in runs for row in lost_ages(run)],
-        "configurations": configurations(runs, rows, outcomes),
-        "trends": trends(rows),
-    }
-
-
-def _run_row(run: AnalysedRun, outcome: TaskResults) -> dict[str, Any]:
-    verdict = read_verdict(run.folder)
-    recorded = histogram(outcome.counts, "send")
-    anomalies = {name: anomaly["count"] for name, anomaly in verdict["anomalies"].items() if anomaly["count"]}
-    return {
-        "run": run.name,
-        "scenario": verdict["scenario"],
-        "seed": verdict["seed"],
-        "time": began_at(run),
-        "system": release(run.scenario),
-        "configuration": configuration(run.scenario),
-        "verdict": verdict["verdict"],
-        "headline": verdict.get("headline", ""),
-        "reasons": verdict["reasons"],
-        **verdict["counts"],
-        "anomalies": list(anomalies.items()),
-        "disallowed": [name for name, anomaly in verdict["anomalies"].items() if not anomaly["allowed"]],
-        "lost": anomalies.get("lost", 0),
-        "seconds": run.timing.load.seconds,
-        "acks_per_s": verdict["rates"].get("acks_per_s", 0.0),
-        "longest_unavailable_ms": verdict["availability"].get("longest_unavailable_ms"),
-        "recovered_after_heal_ms": verdict["availability"].get("recovered_after_heal_ms"),
-        **{name: value for name, value in percentiles(recorded).items() if name != "count"},
-        "due_p99_ms": due_p99_ms(verdict["latency"].get("send", {})),
-        "without": verdict["latency"].get("send", {}).get("without"),
-        "machine_full": bool(verdict.get("machine")) and any(full(verdict["machine"])),
-        **{f"{name}_p99_ms": verdict["latency"].get(name, {}).get("send", {}).get("p99_ms") for name in PHASES},
-        "histogram": encoded(recorded),
-    }
 
 
 def _write(analysed: Analysed) -> None:

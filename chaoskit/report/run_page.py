@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract import installed
-from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.faults.consequence_words import in_words, staked
@@ -21,10 +18,9 @@ from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 from chaoskit.judge.verdict.verdict_file import read_findings, read_verdict
 from chaoskit.report.figures import exposed, run_charts
 from chaoskit.report.figures.series import anomalies_of, series_of
-from chaoskit.report.following import in_order
 from chaoskit.report.page_file import tried
-from chaoskit.report.summary import describe_example, replay_command
-from chaoskit.report.words import PHASE_WORDS
+from chaoskit.report.run_tables import anomaly_rows, latency_rows
+from chaoskit.report.summary import replay_command
 
 REPORT = "report.html"
 _QUICK_OPERATIONS = 1_000_000
@@ -66,12 +62,12 @@ def run_page(folder: Path) -> str:
             else ""
             for fault in verdict["faults"]
         ],
-        anomalies=_anomalies(verdict),
+        anomalies=anomaly_rows(verdict),
         strip=run_charts.strip(series, bands, anomalies, domain),
         figures=run_charts.figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))
         + exposed.figures(_course(folder), domain),
         exposure=exposed.in_words(verdict["exposure"]) if "exposure" in verdict else [],
-        latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
+        latencies=latency_rows(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
         bounds={name: describe(Bounded(**bound)) for name, bound in verdict.get("bounds", {}).items()},
         bin_s=series.axis.bin_ns / 1e9,
@@ -106,40 +102,6 @@ def is_quick(folder: Path) -> bool:
 def try_report(folder: Path) -> str | None:
     """Write a run's report if possible; otherwise return the reason."""
     return tried(REPORT, lambda: write_report(folder))
-
-
-def _latencies(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the latencies of a run with their names, as rows of a table."""
-    send = latency.get("send", {})
-    counted = send.get("without") and send.get("all_due")
-    rows = [("send, from when it was due", send)]
-    if counted:
-        rows.append(("the same, including sends never acknowledged, until given up", counted))
-    if with_faults:
-        rows += [(f"send, {words}", latency.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
-    rows.append(("send, from the call", latency.get("send_from_actual", {})))
-    end_to_end = latency.get("end_to_end", {})
-    unsure = f" (± {end_to_end['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in end_to_end else ""
-    rows.append((f"end to end, due to first received{unsure}", end_to_end))
-    rows.append(("late: from the end of its delay to first received", latency.get("late", {})))
-    return [(text, point) for text, point in rows if point]
-
-
-def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words."""
-    anomalies = sorted(verdict["anomalies"].items(), key=lambda named: (named[1]["allowed"], -named[1]["count"]))
-    ordered = in_order({name: StoredAnomaly.of(anomaly) for name, anomaly in anomalies})
-    return [
-        {
-            "name": name,
-            "loss": name in installed.gone(Gone.LOST),
-            "follows": follows,
-            **anomaly,
-            "examples": [describe_example(example) for example in anomaly["examples"]],
-        }
-        for name, follows in ordered
-        if (anomaly := verdict["anomalies"][name])
-    ]
 
 
 def _course(folder: Path) -> list[dict[str, Any]]:

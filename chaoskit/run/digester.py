@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.history.digesting.live import take
+from chaoskit.history.digesting import live
 
 _EVERY_S = 2
 _MODULE = "chaoskit.run.digester"
@@ -35,6 +35,18 @@ class Digester:
                 start_new_session=True,
             )
 
+    @classmethod
+    def begun(cls, run_folder: Path, routes: int, start_ns: int) -> Digester:
+        """Digest the logs of a run from now on.
+
+        Args:
+            run_folder: the run folder.
+            routes: number of routes that each producer's messages take in turn.
+            start_ns: start of the load, CLOCK_MONOTONIC.
+        """
+        live.begin(run_folder, routes, start_ns)
+        return cls(run_folder, run_folder / "logs" / "digester.log")
+
     def close(self) -> None:
         """Let it finish what it is digesting; the rest stays in the logs."""
         assert self._process.stdin is not None
@@ -51,7 +63,7 @@ def main(run_folder: Path) -> int:
         try:
             if _closed(link):
                 return 0
-            take(run_folder, all_segments=False)
+            live.take(run_folder, all_segments=False)
         except ChaoskitError as error:
             sys.stderr.write(f"{error}\n")
             return 1

@@ -8,39 +8,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
-from chaoskit.contract.workloads.traits import Backlog, Paced, Routed
+from chaoskit.contract.event import PhaseBegun, Watcher
+from chaoskit.contract.workloads.traits import Routed
 from chaoskit.contract.workloads.workload import PRODUCER
-from chaoskit.history.digesting import live
-from chaoskit.history.format.origin import read_run_id
-from chaoskit.run import gauge
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.application.starting import start_application
-from chaoskit.run.backlog import Backlogging
-from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.faults.conductor import Conductor
-from chaoskit.run.faults.due import Held
-from chaoskit.run.faults.restoring import restores
 from chaoskit.run.faults.triggering import Triggers
 from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
-from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.interruption import Interruption
+from chaoskit.run.loading import Loading
+from chaoskit.run.order import make_order
 from chaoskit.run.recovering import Recovering
 from chaoskit.run.seats import Seats
-from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
 from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
-
-_TICK_S = 0.2
 
 
 class Trial:
@@ -96,7 +86,8 @@ class Trial:
         with crew_of(self._plan, self._folder) as crew:
             seats = Seats(self._deployment.seats)
             journal, held = self._deployment.journal, self._interrupted.held
-            fleet = Fleet(self._folder, journal, self._order(), crew, seats, held=held)
+            order = make_order(self._plan, self._deployment, self._folder, self._tenancy.namespace)
+            fleet = Fleet(self._folder, journal, order, crew, seats, held=held)
             survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history)
             try:
                 self._drive(fleet, survey, seats)
@@ -120,28 +111,24 @@ class Trial:
             self._application = start_application(
                 self._plan, self._deployment, fleet, self._folder, self._tenancy.in_system
             )
-        conductor = self._conductor(fleet, survey, clients)
+        conductor = self._conductor(fleet, survey)
         if self._application is not None:
             self._application.occupancy = conductor.course.occupancy
-        self._watcher.on(PhaseBegun("load"))
-        survey.start()
-        start_ns = fleet.go(clients)
-        seats.attend(clients)
-        self._digest(start_ns)
-        self._interrupted.load_begun = True
-        self._load_start_ns = start_ns - self._origin_ns
-        # For the case that the harness is killed; replaced at the end.
-        begun = {"recovered": None, "load_start_ns": self._load_start_ns}
-        store.write_json(self._folder / store.RECOVERY, begun)
+        start_ns = self._begin(fleet, survey, seats)
         conductor.start(start_ns)
-        backlog = Backlogging(self._plan.declared.get(Backlog), consumers, start_ns, self._watcher)
-        watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
-        try:
-            load_end_ns, held_ns = self._wait_for_load(fleet, conductor, start_ns, backlog)
-        finally:
-            watched.terminate()
-            watched.wait()
-        backlog.end()
+        loading = Loading(
+            self._plan,
+            fleet,
+            clients,
+            conductor,
+            self._folder,
+            start_ns=start_ns,
+            origin_ns=self._origin_ns,
+            watcher=self._watcher,
+            interrupted=self._interrupted,
+        )
+        loading.wait()
+        self._problems += loading.problems
         conductor.load_is_over()
         fleet.stop(producers)
         if self._interrupted.is_set() or fleet.failures():
@@ -162,20 +149,33 @@ class Trial:
         self.restored = (
             liveness["recovered"]
             and ("group" not in liveness or _serves(liveness["group"]))
-            and conductor.course.all_healed
-            and all(map(restores, self._plan.faults))
+            and conductor.restored
             and not self._interrupted.is_set()
         )
         liveness |= {"dropped_faults": conductor.dropped, "answered": survey.answered}
-        liveness |= {"load_held_s": round(held_ns / 1e9, 3)} if held_ns else {}
-        self._keep(liveness, {"end_ns": load_end_ns - self._origin_ns, "backlog": backlog.told(self._origin_ns)})
+        liveness |= {"load_held_s": round(loading.held_ns / 1e9, 3)} if loading.held_ns else {}
+        self._keep(liveness, loading.recorded())
 
-    def _conductor(self, fleet: Fleet, survey: Survey, clients: list[Client]) -> Conductor:
+    def _begin(self, fleet: Fleet, survey: Survey, seats: Seats) -> int:
+        """Begin the load; return when it began, CLOCK_MONOTONIC, ns."""
+        self._watcher.on(PhaseBegun("load"))
+        survey.start()
+        start_ns = fleet.go(fleet.clients)
+        seats.attend(fleet.clients)
+        self._digest(start_ns)
+        self._interrupted.load_begun = True
+        self._load_start_ns = start_ns - self._origin_ns
+        # For the case that the harness is killed; replaced at the end.
+        begun = {"recovered": None, "load_start_ns": self._load_start_ns}
+        store.write_json(self._folder / store.RECOVERY, begun)
+        return start_ns
+
+    def _conductor(self, fleet: Fleet, survey: Survey) -> Conductor:
         return Conductor(
             self._plan,
             self._service,
             self._deployment.hosts,
-            clients,
+            fleet.clients,
             self._folder,
             origin_ns=self._origin_ns,
             watcher=self._watcher,
@@ -187,8 +187,6 @@ class Trial:
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
         """Write how the load went, and how the system was afterwards."""
-        paced = self._plan.declared.get(Paced)
-        load["paced"] = None if paced is None else asdict(paced)
         crashed, doubts = self._tenancy.crashed(self._load_start_ns + self._origin_ns, self._origin_ns)
         own = {"crashed": crashed, "load_start_ns": self._load_start_ns, "load": load}
         content = {**liveness, **own, "problems": [*self._problems, *doubts]}
@@ -199,63 +197,10 @@ class Trial:
         if self._plan.scenario.record == "latency":
             routed = self._plan.declared.get(Routed)
             assert routed is not None
-            live.begin(self._folder, len(routed.places), start_ns)
-            self._digester = Digester(self._folder, self._folder / "logs" / "digester.log")
-
-    def _wait_for_load(
-        self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging
-    ) -> tuple[int, int]:
-        """Wait for the end of the load.
-
-        Returns:
-            When it was due, or when it had to end before; and for how long it was held open for faults that were due.
-        """
-        due_ns = start_ns + self._plan.scenario.workload.duration
-        held = Held(conductor.course.due, self._watcher)
-        with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
-            while held.goes_on(due_ns + backlog.lasted_ns()) and not self._interrupted.wait(_TICK_S):
-                elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
-                progress = fleet.progress()
-                self._watcher.on(
-                    LoadTick(elapsed_s, progress, tuple(conductor.course.active.values()), fleet.latency())
-                )
-                if why := stopping.reason(progress):
-                    self._problems.append(f"stopped early: {why}")
-                    self._watcher.on(Problem(f"stopping: {why}; healing faults"))
-                    conductor.heal_now()
-                    break
-                if conductor.course.full or fleet.full():
-                    self._watcher.on(Problem("no space left for the history: healing faults, then ending the run"))
-                    break
-                if failures := fleet.failures():
-                    self._problems += failures
-                    self._watcher.on(Problem("; ".join(failures)))
-                    break
-                if late := backlog.look(progress):
-                    self._problems.append(late)
-                    self._watcher.on(Problem(late))
-                    break
-        if self._interrupted.is_set():
-            self._problems.append(INTERRUPTED)
-        now_ns = time.monotonic_ns()
-        return now_ns if held.lasted_ns else min(due_ns + backlog.lasted_ns(), now_ns), held.lasted_ns
+            self._digester = Digester.begun(self._folder, len(routed.places), start_ns)
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns
-
-    def _order(self) -> dict[str, Any]:
-        scenario = self._plan.scenario
-        return {
-            "system": scenario.cluster.system,
-            "workload": scenario.workload.kind,
-            "options": self._plan.workload_options.model_dump(mode="json", by_alias=True),
-            "connection": self._service.client_settings(),
-            "wal": str(self._folder / "wal"),
-            "run_id": read_run_id(self._folder / "wal"),
-            "namespace": self._tenancy.namespace,
-            "bound_ns": scenario.recovery,
-            "application_hosts": [host.address for host in self._deployment.application_hosts],
-        }
 
 
 def _serves(group: Mapping[str, Any] | None) -> bool:

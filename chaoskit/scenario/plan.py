@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from chaoskit.base.downloads import told_only
-from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract import installed
-from chaoskit.contract.clients.driver import Driving
 from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
 from chaoskit.contract.hosts.host import HostProvider
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.systems.attach import Attaching
-from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.system import Fetching, System, Varied, between_clients, typed
+from chaoskit.contract.systems.system import Fetching, System, between_clients, typed
 from chaoskit.contract.workloads.application import Application, Applying
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Paced
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, SideTopics, Workload
-from chaoskit.scenario.applications import application_roles, check_application, with_application, with_promise
+from chaoskit.scenario.applications import check_application, with_application, with_promise
+from chaoskit.scenario.clusters import allowed_in, check_accepted, check_attach, check_drivers, check_hosts, check_rate
 from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
-from chaoskit.scenario.loads import check_backlog, check_copies, check_record, check_workload, missing_powers
+from chaoskit.scenario.loads import check_backlog, check_copies, check_record, check_workload
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.triggers import check_triggers
@@ -189,12 +186,12 @@ class _Planning:
             system.options, _given(cluster, system), "cluster.", ClusterSpec.model_fields
         )
         if system and options:
-            tried(_check_hosts, cluster, between_clients(system, options))
+            tried(check_hosts, cluster, between_clients(system, options))
         given = load.model_extra or {}
         loading = workload and self._validated(workload.options, given, "workload.", WorkloadSpec.model_fields)
         tried(check_expected, scenario.expect, installed.anomalies())
         if system:
-            tried(_check_accepted, scenario.accept, system.guarantees)
+            tried(check_accepted, scenario.accept, system.guarantees)
         if not (provider and system and workload and disk and options and loading):
             self._fail()
         disks = tuple(provider.disk_powers(disk))
@@ -204,19 +201,19 @@ class _Planning:
             self._fail()
         tried(check_workload, scenario, system, options, workload, declared)
         tried(check_copies, system, loading, declared)
-        tried(_check_rate, cluster, declared)
-        tried(_check_drivers, scenario, provider, disk)
+        tried(check_rate, cluster, declared)
+        tried(check_drivers, scenario, provider, disk)
         tried(check_record, scenario, declared)
         tried(check_backlog, scenario, declared)
         tried(check_application, cluster)
         if not self._recorded:
             tried(check_findable, scenario.expect, installed.anomalies(), declared)
             if cluster.attach:
-                tried(_check_attach, cluster, system, declared)
+                tried(check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
             self._check_with_machine(system, options, declared)
         provider_options = provider.seeded(disk, self._seed)
-        allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
+        allowed = allowed_in(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
         self._check_faults(allowed)
         return Plan(
             source=self._source,
@@ -290,90 +287,6 @@ def _seated(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"cluster": cluster.model_copy(update=seats)})
 
 
-def _check_hosts(cluster: ClusterSpec, between: bool) -> None:
-    wrong = "cluster.hosts: must be at least 1 (given: 0); {} runs"
-    if not between and not cluster.hosts:
-        raise BadInput(f"{wrong.format(cluster.system)} on hosts")
-    if between and not cluster.seats:
-        raise BadInput(f"{wrong.format(cluster.system)} between its clients, on these hosts")
-
-
-def _allowed(
-    scenario: Scenario,
-    hosts: tuple[HostProvider, Any],
-    cluster: tuple[System, Any],
-    load: tuple[Workload, Any],
-    declared: Declared,
-) -> Allowed:
-    """Return what faults may target and do, given the provider, the system and the workload with their options."""
-    targets = Targets(
-        hosts=scenario.cluster.host_names,
-        clients=[task.client for task in load[0].tasks(load[1])],
-        hits_clients=lambda kind: nemesis(kind).hits == "clients",
-        lasts=lambda kind: nemesis(kind).lasts,
-        zones=scenario.cluster.zones,
-        drawn=scenario.cluster.system_hosts or scenario.cluster.host_names,
-    )
-    return Allowed(
-        targets=targets,
-        roles=[*_roles(scenario.cluster, *cluster), *application_roles(scenario.cluster)],
-        partitions=[
-            f"{topic}/{number}" for declared_topic in declared.topics for topic, number in declared_topic.places
-        ],
-        host_powers=hosts[0].host_powers(hosts[1]),
-        disk_powers=hosts[0].disk_powers(hosts[1]),
-        service_powers=_cluster_powers(scenario.cluster, *cluster),
-        missing=missing_powers(cluster[0]),
-        attached=bool(scenario.cluster.attach),
-        inventory=scenario.cluster.names_hosts,
-        drivers=bool(scenario.workload.drivers),
-    )
-
-
-def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple[type, ...]:
-    if cluster.attach:
-        return (Installation,) if cluster.names_hosts else ()
-    return system.service_powers(options)
-
-
-def _roles(cluster: ClusterSpec, system: System, options: Any) -> Sequence[str]:
-    if cluster.attach and isinstance(system, Attaching):
-        return tuple(system.attached_roles)
-    if between_clients(system, options):
-        return ()
-    return tuple(system.roles_with(options)) if isinstance(system, Varied) else system.roles
-
-
-def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:
-    if not isinstance(system, Attaching):
-        raise BadInput(f"cluster.attach: attaching to an existing {cluster.system} cluster is not implemented")
-    system.check_attach(cluster.attach, declared)
-
-
-def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
-    paced = declared.get(Paced)
-    for name, limit in (("max_rate", cluster.max_rate), ("max_bytes", cluster.max_bytes)):
-        if limit is None:
-            continue
-        if paced is None:
-            raise BadInput(f"cluster.{name}: this kind of workload has no message rate; remove it")
-        rate = paced.per_second and paced.per_second * (paced.size if name == "max_bytes" else 1)
-        if rate is None or rate > limit:
-            given = "max" if rate is None else f"{rate:,}/s"
-            raise BadInput(f"workload.rate: {given} is above cluster.{name}, {limit:,.0f}/s; reduce it")
-
-
-def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> None:
-    names = scenario.workload.drivers or []
-    if names and not scenario.cluster.attach:
-        raise BadInput("workload.drivers: other machines can only reach an existing cluster; add cluster.attach")
-    known = provider.driver_names(options) if isinstance(provider, Driving) else ()
-    for index, name in enumerate(names):
-        if name not in known:
-            where = nearest(name, known) if known else "add it there under drivers"
-            raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
-
-
 def _declare(
     scenario: Scenario, system: System, options: Any, workload: Workload, load: Any, *, disks: tuple[str, ...]
 ) -> Declared:
@@ -390,10 +303,3 @@ def _declare(
         load_ns=scenario.workload.duration,
         disks=disks,
     )
-
-
-def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:
-    known = [rule.id for rule in guarantees.rules if rule.known]
-    for index, rule in enumerate(accept):
-        if rule not in known:
-            raise BadInput(f"accept.{index}: {rule!r} is not a known issue of this system; {nearest(rule, known)}")

@@ -24,6 +24,7 @@ from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Occupancy
+from chaoskit.run.faults.restoring import restores
 from chaoskit.run.faults.running import RunningFault, settle
 from chaoskit.run.faults.targeting import Targeting
 from chaoskit.run.faults.triggering import Triggers
@@ -93,6 +94,11 @@ class Conductor:
         self._lock = threading.Lock()
         self.dropped = 0
         self.missed: list[str] = []
+
+    @property
+    def restored(self) -> bool:
+        """Whether every fault was proved healed and left nothing behind."""
+        return self.course.all_healed and all(map(restores, self._faults))
 
     def start(self, load_start_ns: int) -> None:
         """Start the timeline; its times are relative to the start of the load."""

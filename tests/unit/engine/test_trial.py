@@ -15,13 +15,12 @@ from samples import plan
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.systems.installation import Revival
 from chaoskit.model.progress import Progress
-from chaoskit.run.backlog import Backlogging
 from chaoskit.run.faults.due import Due
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.loading import Loading
 from chaoskit.run.recovering import Recovering
 from chaoskit.run.tenancy import Tenancy
-from chaoskit.run.trial import Trial
 
 
 class Supervised:
@@ -47,36 +46,42 @@ def _client(*, running: bool = True, **result: Any) -> Any:
     return SimpleNamespace(name="consumer-0", workers=[worker], lost=lambda: not running)
 
 
-def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...] = ()) -> int:
+def _ended(folder: Path, start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...] = ()) -> int:
     """Return when a load of 20 s ended that began at `start_ns`."""
-    given: Any = SimpleNamespace(service=None, hosts=(), trials=(), namespace=str, on=lambda _: None)
+    watcher: Any = SimpleNamespace(on=lambda _: None)
     stop = Interruption()
     if interrupted:
         stop.set()
-    trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
-    fleet: Any = SimpleNamespace(progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None)
+    fleet: Any = SimpleNamespace(
+        progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None, here=lambda _: {}
+    )
     conductor: Any = SimpleNamespace(course=SimpleNamespace(active={}, full=None, due=Due()))
-    ended_ns, held_ns = trial._wait_for_load(fleet, conductor, start_ns, Backlogging(None, [], start_ns, given))
-    assert not held_ns
+    loading = Loading(
+        plan(), fleet, [], conductor, folder, start_ns=start_ns, origin_ns=0, watcher=watcher, interrupted=stop
+    )
+    loading.wait()
+    assert not loading.held_ns
+    assert loading.problems == [*failures, *([INTERRUPTED] if interrupted else [])]
+    ended_ns: int = loading.recorded()["end_ns"]
     return ended_ns
 
 
-def test_the_load_ends_when_it_was_due_however_late_that_is_noticed() -> None:
+def test_the_load_ends_when_it_was_due_however_late_that_is_noticed(tmp_path: Path) -> None:
     start_ns = time.monotonic_ns() - 30 * SECOND
 
-    assert _ended(start_ns) == start_ns + 20 * SECOND
+    assert _ended(tmp_path, start_ns) == start_ns + 20 * SECOND
 
 
-def test_a_load_that_was_interrupted_ends_then() -> None:
+def test_a_load_that_was_interrupted_ends_then(tmp_path: Path) -> None:
     begun_ns = time.monotonic_ns()
 
-    assert begun_ns <= _ended(begun_ns, interrupted=True) <= time.monotonic_ns()
+    assert begun_ns <= _ended(tmp_path, begun_ns, interrupted=True) <= time.monotonic_ns()
 
 
-def test_a_load_whose_client_died_ends_then() -> None:
+def test_a_load_whose_client_died_ends_then(tmp_path: Path) -> None:
     begun_ns = time.monotonic_ns()
 
-    assert begun_ns <= _ended(begun_ns, failures=("producer-0 exited",)) <= time.monotonic_ns()
+    assert begun_ns <= _ended(tmp_path, begun_ns, failures=("producer-0 exited",)) <= time.monotonic_ns()
 
 
 @pytest.mark.parametrize(("before", "during", "stopped"), [(False, False, 0), (False, True, 1), (True, False, 0)])
