@@ -16,7 +16,7 @@ from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.report.junit import run_properties
-from chaoskit.run.live.clients import Draining, Fed, Feeding, numbered, require
+from chaoskit.run.live.clients import Draining, Feeding, FeedResult, numbered, require
 from chaoskit.run.live.faults import LiveFault
 from chaoskit.run.live.history import Id, LiveHistory
 from chaoskit.run.live.lease import Lease
@@ -238,7 +238,7 @@ class LiveCluster:
         *,
         rate: float | None = None,
         within: str = "30s",
-    ) -> Fed:
+    ) -> FeedResult:
         """Send messages by a client of chaoskit, recorded; return what became of them.
 
         Args:

@@ -15,7 +15,7 @@ from chaoskit.scenario.plan import Plan, make_plan, read_plan
 from chaoskit.scenario.typed import Cluster, Expect, Fault, MoreKeys, Workload
 from chaoskit.testing.result import Run
 from chaoskit.testing.shared import SharedCluster
-from chaoskit.testing.showing import Lines, PlainErrors
+from chaoskit.testing.showing import PlainErrors, PrintedLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ChaosSession:
         with PlainErrors():
             plan = planned()
             with nullcontext(site) if site is not None else self._own_site() as here:
-                folder, verdict = here.run(plan, Lines())
+                folder, verdict = here.run(plan, PrintedLines())
         self.runs.append(Run(folder, verdict))
         if here.interrupted:
             raise KeyboardInterrupt(f"interrupted; what was recorded is judged: {folder}")

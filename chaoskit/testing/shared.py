@@ -14,7 +14,7 @@ from chaoskit.run.site import Site
 from chaoskit.scenario.model import merge
 from chaoskit.scenario.typed import Cluster, ClusterKeys
 from chaoskit.testing.live import LiveCluster, LiveKeys, Up
-from chaoskit.testing.showing import Lines
+from chaoskit.testing.showing import PrintedLines
 
 Scope = Literal["function", "class", "module", "package", "session"]
 
@@ -63,7 +63,7 @@ class SharedCluster:
                 consumer=keys.get("consumer"),
                 faults=keys.get("faults", ()),
             )
-            return Lease(self.site, plan, Lines())
+            return Lease(self.site, plan, PrintedLines())
 
         return Up(lease, self.lives)
 

@@ -32,7 +32,7 @@ class PlainErrors:
             error.args = (below(str(error)),)
 
 
-class Lines:
+class PrintedLines:
     """Prints progress lines to stderr, which pytest shows if the test fails."""
 
     def on(self, event: Event) -> None:

@@ -18,7 +18,7 @@ from chaoskit.history.format.intervals import Intervals, Ints
 from chaoskit.judge.digested.samples import UNKNOWN, Range
 
 
-class Positions:
+class BlockPositions:
     """At which positions messages may be.
 
     Args:

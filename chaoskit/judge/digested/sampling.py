@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from chaoskit.history.digesting.digest import Digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
-from chaoskit.judge.digested.positions import Positions
+from chaoskit.judge.digested.positions import BlockPositions
 from chaoskit.judge.digested.samples import UNKNOWN, Fact, Sample, anomalies_of
 from chaoskit.judge.digested.sets import DigestSets
 from chaoskit.model.audit import Audit, Bounds
@@ -73,7 +73,7 @@ class DigestSamples:
         """Yield what was acknowledged and the final read does not have; if it was not complete, nobody."""
         acked, kept, read = self.sets.acked, self.sets.kept, self.sets.read
         ordered = not any(digest.counted.get("disordered", 0) for digest in self.digests)
-        positions = Positions(self.routes, self.block_rows, acked=acked, kept=kept, ordered=ordered)
+        positions = BlockPositions(self.routes, self.block_rows, acked=acked, kept=kept, ordered=ordered)
         gone = acked.minus(kept)
         seen, unseen = gone.common(read) if complete else Intervals(), gone.minus(read)
         for route, place in enumerate(self.places):

@@ -21,7 +21,7 @@ _BOUNDS_S = 10.0
 
 
 @dataclass
-class Fed:
+class FeedResult:
     """What became of messages that were fed.
 
     Attributes:
@@ -45,12 +45,14 @@ class Feeding:
     """
 
     def __init__(self, clients: Powered, history: LiveHistory, settings: Mapping[str, Any]) -> None:
-        self.fed: Fed = Fed()
+        self.fed: FeedResult = FeedResult()
         self._history = history
         self._open: dict[int, tuple[Id, Sending]] = {}
         self._producer = clients.power(LogClients).producer(settings, self._completed)
 
-    def feed(self, name: str, topic: Topic, messages: Mapping[Id, bytes], rate: float | None, within_s: float) -> Fed:
+    def feed(
+        self, name: str, topic: Topic, messages: Mapping[Id, bytes], rate: float | None, within_s: float
+    ) -> FeedResult:
         """Send messages, to one partition after the other.
 
         Args:
