@@ -154,10 +154,14 @@ def test_what_chaoskit_feeds_is_drained_and_judged(kafka: LiveCluster) -> None:
 
 
 TESTS = """
+    import signal
     import time
     from pathlib import Path
 
     import pytest
+
+    def _too_long(*_):
+        pytest.fail("it took too long")  # as pytest-timeout does
 
     @pytest.fixture(scope="session")
     def live(chaos_cluster):
@@ -169,7 +173,11 @@ TESTS = """
     def test_one(live, number):
         with live.fault("pause", on="n1"):
             Path(f"begun-{number}").touch()
+            if Path("hangs").exists():
+                signal.signal(signal.SIGALRM, _too_long)
+                signal.alarm(1)
             time.sleep(LASTS)
+        assert number or not Path("fails").exists()
 """
 
 
@@ -179,7 +187,7 @@ def run(pytester: pytest.Pytester, own_state: Path) -> Callable[..., subprocess.
 
     def start(lasts: int, *arguments: str) -> subprocess.Popen[str]:
         pytester.makepyfile(TESTS.replace("LASTS", str(lasts)))
-        command = [sys.executable, "-m", "pytest", "-m", "chaos", "-q", "-p", "no:cacheprovider", *arguments]
+        command = [sys.executable, "-m", "pytest", "-m", "chaos", "-q", *arguments]
         paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": paths}
         return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
@@ -201,6 +209,47 @@ def test_kill_9_of_pytest_leaves_nothing_after_heal(
 
     assert snapshot() == before
     assert heal() == []
+
+
+def test_the_usual_ways_of_choosing_tests(pytester: pytest.Pytester, run: Callable[..., subprocess.Popen[str]]) -> None:
+    before = snapshot()
+    fails, begun = pytester.path / "fails", pytester.path / "begun-1"
+    fails.touch()
+
+    assert "1 failed" in run(0, "-x").communicate(timeout=120)[0]
+    assert not begun.exists()
+    fails.unlink()
+    assert "1 passed" in run(0, "--lf").communicate(timeout=120)[0]
+    assert not begun.exists()
+    assert "1 passed, 1 deselected" in run(0, "-k", "1").communicate(timeout=120)[0]
+    assert begun.exists()
+    assert snapshot() == before
+
+
+def test_a_test_that_takes_too_long_fails_healed(
+    pytester: pytest.Pytester, run: Callable[..., subprocess.Popen[str]]
+) -> None:
+    before = snapshot()
+    (pytester.path / "hangs").touch()
+
+    out, _ = run(60, "-k", "0").communicate(timeout=120)
+
+    assert "it took too long" in out
+    assert snapshot() == before
+    (events,) = (pytester.path / "chaos-store" / "live").glob("*-*/events.jsonl")
+    assert '"event": "FaultHealed"' in events.read_text()
+
+
+def test_ctrl_c_heals_and_cleans(pytester: pytest.Pytester, run: Callable[..., subprocess.Popen[str]]) -> None:
+    before = snapshot()
+    process = run(60, "-k", "0")
+    assert wait_until((pytester.path / "begun-0").exists, 60)
+
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+
+    assert "KeyboardInterrupt" in out
+    assert snapshot() == before
 
 
 def test_two_workers_have_a_cluster_each_at_the_same_time(
