@@ -1,7 +1,7 @@
 """Every ready-made scenario, on real clusters: what must be kept is kept, and each control loses; and nothing explains
 a near miss of what was recorded.
 
-Scenarios on the same ground follow each other, and share a deployment as long as each leaves it as it was.
+Scenarios on the same ground follow each other (`conftest`), and share a deployment as long as each leaves it as it was.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pytest
 from shipped import variants
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.run.deployment import Requirements
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import Written
 from chaoskit.scenario.plan import make_plan
@@ -59,18 +58,6 @@ def _marked(spec: str, written: Written) -> Any:
     return pytest.param(written, id=spec, marks=marks if spec in SHORT else [*marks, pytest.mark.long])
 
 
-def _by_ground() -> list[Any]:
-    """Return all scenarios; those whose deployments are equal follow each other."""
-    grounds: list[Requirements] = []
-    ordered = []
-    for spec, written in variants().items():
-        ground = Requirements.of(make_plan(written.parsed(), written.source, seed=1))
-        if ground not in grounds:
-            grounds.append(ground)
-        ordered.append((grounds.index(ground), spec, written))
-    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda entry: entry[0])]
-
-
 @pytest.fixture(scope="module")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     given = request.config.getoption("--chaos-store")
@@ -79,7 +66,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("written", _by_ground())
+@pytest.mark.parametrize("written", [_marked(spec, written) for spec, written in variants().items()])
 def test_a_scenario_shows_what_it_says(written: Written, site: Site, chaos: Any, request: Any) -> None:
     spec = request.node.callspec.id
     run = chaos.run_scenario(written.parsed(), written.source, site)
