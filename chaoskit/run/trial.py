@@ -7,7 +7,7 @@ is kept even if a step fails.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
+from chaoskit.contract.workloads.application import APPLICATION
 from chaoskit.contract.workloads.traits import Backlog, Paced, Routed
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.digesting import live
@@ -25,7 +26,7 @@ from chaoskit.run.application.starting import start_application
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
-from chaoskit.run.deployment import Deployment
+from chaoskit.run.deployment import LOGS, Deployment
 from chaoskit.run.digester import Digester
 from chaoskit.run.faults.conductor import Conductor
 from chaoskit.run.faults.due import Held
@@ -117,9 +118,7 @@ class Trial:
         consumers = [client for client in clients if client not in producers]
         if self._plan.application is not None:
             self._watcher.on(PhaseBegun("application"))
-            self._application = start_application(
-                self._plan, self._deployment, fleet, self._folder, self._tenancy.in_system
-            )
+            self._application = start_application(self._plan, self._deployment, fleet, self._folder, self._tenancy)
         conductor = self._conductor(fleet, survey, clients)
         if self._application is not None:
             self._application.occupancy = conductor.course.occupancy
@@ -156,7 +155,7 @@ class Trial:
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)
-        self._problems += fleet.join(clients, STOP_TIMEOUT_S)
+        self._problems += [*fleet.join(clients, STOP_TIMEOUT_S), *_unread(clients)]
         seats.close()
         self._problems += survey.problems + seats.problems
         self.restored = (
@@ -182,7 +181,7 @@ class Trial:
             in_system=self._tenancy.in_system,
             changed=survey.soon,
             triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
-            application=self._application,
+            beside=[other for other in (self._application, self._deployment.database) if other is not None],
         )
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
@@ -255,7 +254,15 @@ class Trial:
             "namespace": self._tenancy.namespace,
             "bound_ns": scenario.recovery,
             "application_hosts": [host.address for host in self._deployment.application_hosts],
+            "logs": str(self._folder / LOGS / APPLICATION),
+            "database": self._tenancy.database,
+            "database_host": self._plan.scenario.cluster.database_host,
         }
+
+
+def _unread(clients: Sequence[Client]) -> list[str]:
+    """Return why it is in doubt what some clients read at the end."""
+    return [why for client in clients if (why := client.worker.result.get("why"))]
 
 
 def _serves(group: Mapping[str, Any] | None) -> bool:

@@ -10,9 +10,10 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import files_in
 from chaoskit.contract.clients.driver import Driving
 from chaoskit.contract.faults.nemesis import Preparing
-from chaoskit.contract.hosts.host import Equipped, Rooting
+from chaoskit.contract.hosts.host import Equipped, Root, Rooting
 from chaoskit.contract.installed import nemesis, ready_system
 from chaoskit.contract.systems.system import Rooted
+from chaoskit.contract.workloads.workload import Checking
 from chaoskit.scenario.plan import Plan
 
 _CLIENT_BYTES = 40 * 2**20
@@ -34,6 +35,8 @@ def check_machine(plan: Plan) -> None:
         plan.provider_options,
         plan.host_powers_needed,
     )
+    if isinstance(plan.workload, Checking):
+        problems.tried(plan.workload.check, plan.workload_options)
     problems.raise_any()  # who may make no hosts here may not read the cache either
     if isinstance(plan.provider, Equipped):
         problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)
@@ -45,14 +48,31 @@ def check_machine(plan: Plan) -> None:
         return
     problems.tried(plan.system.check, plan.declared)
     problems.tried(plan.system.prepare, plan.system_options)
-    if isinstance(plan.system, Rooted):
-        problems.tried(rooting(plan).make_root, plan.system.root(plan.system_options))
+    problems.tried(_make_roots, plan)
     for fault in plan.faults:
         fault_kind = nemesis(fault.kind)
         if isinstance(fault_kind, Preparing):
             parameters = fault_kind.parameters.model_validate(fault.parameters)
             problems.tried(_prepare, fault_kind, fault.kind, plan, parameters)
     problems.raise_any()
+
+
+def roots_of(plan: Plan) -> list[Root | None]:
+    """Return the root file system of each host of the lab; None: that of this machine."""
+    cluster = plan.scenario.cluster
+    root = plan.system.root(plan.system_options) if isinstance(plan.system, Rooted) else None
+    roots: list[Root | None] = [root] * (cluster.lab_size - cluster.databases)
+    return [*roots, plan.database.root()] if plan.database is not None else roots
+
+
+def _make_roots(plan: Plan) -> None:
+    application, database = plan.application, plan.database
+    if database is not None:
+        assert application is not None
+        assert application.database is not None
+        database.check(application.database.settings, application.database.key)
+    for root in {id(root): root for root in roots_of(plan) if root is not None}.values():
+        rooting(plan).make_root(root)
 
 
 def _prepare(fault: Preparing, kind: str, plan: Plan, parameters: Any) -> None:
@@ -71,9 +91,8 @@ def rooting(plan: Plan) -> Rooting:
     if isinstance(plan.provider, Rooting):
         return plan.provider
     cluster = plan.scenario.cluster
-    raise BadInput(
-        f"cluster.provider: {cluster.provider} has no hosts with the root file system that {cluster.system} needs"
-    )
+    needs = "the database" if plan.database is not None else cluster.system
+    raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root file system that {needs} needs")
 
 
 def _check_memory(plan: Plan) -> None:

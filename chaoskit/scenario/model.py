@@ -60,6 +60,7 @@ class ClusterSpec(BaseModel):
         hosts: number of hosts that the system runs on; 0 for a system that runs between its clients.
         seats: number of further hosts, on which producers and consumers run in turn; 0: they run on this machine.
         applications: number of further hosts, one for each instance of the application under test.
+        databases: 1 if there is a further host, with a database to which the application writes.
         zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
             is told.
         attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
@@ -81,6 +82,7 @@ class ClusterSpec(BaseModel):
     hosts: int = Field(default=3, ge=0, le=200)
     seats: int = Field(default=0, ge=0, le=200)
     applications: int = Field(default=0, ge=0, le=200)
+    databases: int = Field(default=0, ge=0, le=1)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = LOCAL
     disk: dict[str, Any] = {}
@@ -126,7 +128,8 @@ class ClusterSpec(BaseModel):
 
     @property
     def host_names(self) -> list[str]:
-        """The names of all hosts: those of the inventory, or n1, n2, ...; last come seats, and then applications."""
+        """The names of all hosts: those of the inventory, or n1, n2, ...; then come seats,
+        applications and databases."""
         if self.names_hosts:
             return [str(name) for name in self.inventory["hosts"]]
         return [f"n{index}" for index in range(1, self.lab_size + 1)]
@@ -134,17 +137,28 @@ class ClusterSpec(BaseModel):
     @property
     def lab_size(self) -> int:
         """How many hosts a lab has."""
-        return self.hosts + self.seats + self.applications
+        return self.hosts + self.beside
+
+    @property
+    def beside(self) -> int:
+        """How many hosts a lab has besides those that the system runs on."""
+        return self.seats + self.applications + self.databases
 
     @property
     def system_hosts(self) -> list[str]:
         """The names of the hosts that the system runs on."""
-        return self.host_names[: len(self.host_names) - self.seats - self.applications]
+        return self.host_names[: len(self.host_names) - self.beside]
 
     @property
     def application_hosts(self) -> list[str]:
         """The names of the hosts of the application's instances."""
-        return self.host_names[-self.applications :] if self.applications else []
+        begin = len(self.host_names) - self.applications - self.databases
+        return self.host_names[begin : begin + self.applications]
+
+    @property
+    def database_host(self) -> str:
+        """The name of the host of the database; empty if there is none."""
+        return self.host_names[-1] if self.databases else ""
 
 
 class WorkloadSpec(BaseModel):
