@@ -28,6 +28,7 @@ _POLL_S = 0.1
 _IDLE = 5
 """After a look, the database is left alone for so many times as long as that took."""
 
+_IDLE_MAX_S = 5.0
 _FINAL_S = 30.0
 
 
@@ -49,7 +50,7 @@ class _Rows:
         op = recorder.invoke(LOOK)
         try:
             self._compare(op, Counter(self._database.rows(whole=self._whole)))
-        except Unreachable as error:
+        except (Unreachable, BadInput) as error:
             why = str(error)
         recorder.complete(op, FAIL if why else OK, why or None)
         return why
@@ -91,9 +92,10 @@ def query(job: Job[PipelineOptions]) -> None:
     control.wait_start()
     while not control.stopping:
         began = time.monotonic()
-        rows.look()
+        answered = not rows.look()
         reports.tell()
-        time.sleep(max(_POLL_S, _IDLE * (time.monotonic() - began)))
+        took_s = time.monotonic() - began
+        time.sleep(min(max(_POLL_S, _IDLE * took_s), _IDLE_MAX_S) if answered else _POLL_S)
     why, deadline = rows.look(), time.monotonic() + _FINAL_S
     while why and time.monotonic() < deadline:
         time.sleep(_POLL_S)
