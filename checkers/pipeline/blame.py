@@ -59,7 +59,7 @@ def _of_lost(view: PipelineView, index: int, committed_ns: int) -> str:
     for cut in view.cuts:
         if cut.forgets and cut.at_ns - _NOTICED_NS <= committed_ns <= cut.done_ns:
             return (
-                f"its offset was committed at {_s(committed_ns)}, right before the {cut.words} at {_s(cut.at_ns)}, "
+                f"its offset was committed at {_s(committed_ns)}, about when the {cut.words} began at {_s(cut.at_ns)}, "
                 f"which takes what was committed and not flushed; {_KEEP}"
             )
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from chaoskit.base.waiting import wait_while
@@ -15,6 +16,7 @@ from clusters.postgresql import probe
 from clusters.postgresql.settings import (
     ACCESS,
     ACCESS_RULES,
+    BACKENDS,
     CONF,
     PORT,
     PROGRAMS,
@@ -32,7 +34,9 @@ test -s "$1/PG_VERSION" && exit
 mkdir -m 700 "$1" && "$2/initdb" --pgdata="$1" --username="$3" --auth=trust --encoding=UTF8 --locale=C.UTF-8
 """
 _END_OTHERS = "pkill -KILL -x postgres; while pgrep -x postgres > /dev/null; do sleep 0.01; done"
-"""Each backend is a session of its own, and may outlive its server for a moment; no other one starts until then."""
+"""No server starts as long as a backend of an earlier one lives."""
+
+_FOLLOWER = Path(__file__).with_name("backends.py")
 
 _DECIDING = ("server_version", "synchronous_commit", "fsync", "full_page_writes", "wal_sync_method", "wal_writer_delay")
 """Settings that decide what a power cut takes."""
@@ -53,6 +57,7 @@ class PostgresServer:
         self._supervisor = Supervisor(lambda silent, _: self.start(silent), ())
         host.put(postgresql_conf(settings, host.address, host.data_dir).encode(), CONF)
         host.put(ACCESS_RULES.encode(), ACCESS)
+        host.put(_FOLLOWER.read_bytes(), BACKENDS)
         if host.run(["test", "-x", f"{PROGRAMS}/postgres"], check=False).status != 0:
             raise ServiceError(f"host {host.name} has no {PROGRAMS}/postgres")
 
@@ -67,6 +72,8 @@ class PostgresServer:
         data = data_folder(host.data_dir)
         host.run(host.as_service(["sh", "-c", _INIT, "init", data, PROGRAMS, USER]), timeout_s=_INIT_S)
         host.spawn(SERVICE, [f"{PROGRAMS}/postgres", "-D", data, "-c", f"config_file={CONF}"], {})
+        server = host.run(["cat", host.pid_path(SERVICE)]).out.strip()
+        host.spawn(f"{SERVICE}-backends", ["python3", BACKENDS, server], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         """See `chaoskit.contract.systems.installation.Installation`."""

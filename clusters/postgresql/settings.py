@@ -9,7 +9,7 @@ RELEASE = "17"
 PROGRAMS = f"/usr/lib/postgresql/{RELEASE}/bin"
 PORT = 5432
 USER = "chaoskit"
-CONF, ACCESS = "/etc/chaoskit/postgresql.conf", "/etc/chaoskit/pg_hba.conf"
+CONF, ACCESS, BACKENDS = (f"/etc/chaoskit/{name}" for name in ("postgresql.conf", "pg_hba.conf", "backends.py"))
 
 ACCESS_RULES = "local all all trust\nhost all all all trust\n"
 """Nobody but the lab's hosts and this machine reaches the server."""

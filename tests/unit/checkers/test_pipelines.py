@@ -173,7 +173,7 @@ def test_a_database_that_forgets_before_anybody_looked_is_blamed() -> None:
     story.commit(4, 7900)
 
     (detail,) = details(story, "unprocessed")
-    assert "committed at 7.90 s, right before the power-cut of n6 (its database has synchronous_commit: off)" in detail
+    assert "committed at 7.90 s, about when the power-cut of n6 (its database has synchronous_commit: off)" in detail
 
 
 def test_rows_that_are_gone_for_no_known_reason() -> None:

@@ -20,7 +20,9 @@ ORDERS, PAYMENTS = "orders", "payments"
 class ApplicationRun(StoryRun):
     """A run of two instances on n4 and n5, which read one partition and write another."""
 
-    def __init__(self, folder: Path, promise: str, writes: Sequence[Mapping[str, Any]] = ({"topic": PAYMENTS},)) -> None:
+    def __init__(
+        self, folder: Path, promise: str, writes: Sequence[Mapping[str, Any]] = ({"topic": PAYMENTS},)
+    ) -> None:
         application = {"run": ["app"], "instances": 2}
         load = {"kind": "pipeline", "reads": {"topic": ORDERS}, "writes": list(writes), "duration": "60s"}
         super().__init__(folder, {**load, "promise": promise, "rate": 10, "application": application})
