@@ -26,6 +26,7 @@ from chaoskit.contract.workloads.topic import Topic
 from chaoskit.run.interruption import TooEarly
 from chaoskit.run.preceding import precede, preceded
 from chaoskit.run.warden import Warden
+from chaoskit.scenario.applications import database_of
 from chaoskit.scenario.machine import rooting, roots_of
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
@@ -214,8 +215,8 @@ class Deployment:
         return plan.system.attach(self._attached.attach, plan.system_options, self._lab.hosts)
 
     def _deploy_database(self, plan: Plan) -> DatabaseServer | None:
-        use = self._ground.database
-        return plan.database.deploy(self._lab.hosts[-1], use.settings) if plan.database and use else None
+        use, database = self._ground.database, database_of(plan.application)
+        return database.deploy(self._lab.hosts[-1], use.settings) if use and database else None
 
     def _remove_hosts(self) -> None:
         try:

@@ -10,7 +10,15 @@ from chaoskit.contract import installed
 from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
 from chaoskit.contract.guarantees.promising import Promising
 from chaoskit.contract.mistakes import without_wrong
-from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS, DATABASE, Applying
+from chaoskit.contract.systems.database import Database
+from chaoskit.contract.workloads.application import (
+    APPLICATION,
+    APPLICATIONS,
+    BROKERS,
+    DATABASE,
+    Application,
+    Applying,
+)
 from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.model import ClusterSpec, Scenario
 
@@ -49,6 +57,12 @@ def application_roles(cluster: ClusterSpec) -> tuple[str, ...]:
     """Return the targets that there are besides hosts and roles of the system, where an application is under test."""
     database = (DATABASE,) if cluster.databases else ()
     return (APPLICATION, APPLICATIONS, BROKERS, *database) if cluster.applications else ()
+
+
+def database_of(application: Application | None) -> Database | None:
+    """Return the database that is run for an application under test; None: there is none."""
+    use = application.database if application is not None else None
+    return installed.database(use.kind, use.key) if use is not None else None
 
 
 def with_promise(guarantees: Guarantees, workload: Workload) -> Guarantees:

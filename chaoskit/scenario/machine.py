@@ -14,6 +14,7 @@ from chaoskit.contract.hosts.host import Equipped, Root, Rooting
 from chaoskit.contract.installed import nemesis, ready_system
 from chaoskit.contract.systems.system import Rooted
 from chaoskit.contract.workloads.workload import Checking
+from chaoskit.scenario.applications import database_of
 from chaoskit.scenario.plan import Plan
 
 _CLIENT_BYTES = 40 * 2**20
@@ -59,18 +60,16 @@ def check_machine(plan: Plan) -> None:
 
 def roots_of(plan: Plan) -> list[Root | None]:
     """Return the root file system of each host of the lab; None: that of this machine."""
-    cluster = plan.scenario.cluster
+    cluster, database = plan.scenario.cluster, database_of(plan.application)
     root = plan.system.root(plan.system_options) if isinstance(plan.system, Rooted) else None
     roots: list[Root | None] = [root] * (cluster.lab_size - cluster.databases)
-    return [*roots, plan.database.root()] if plan.database is not None else roots
+    return roots if database is None else [*roots, database.root()]
 
 
 def _make_roots(plan: Plan) -> None:
-    application, database = plan.application, plan.database
-    if database is not None:
-        assert application is not None
-        assert application.database is not None
-        database.check(application.database.settings, application.database.key)
+    use, database = plan.application and plan.application.database, database_of(plan.application)
+    if use and database:
+        database.check(use.settings, use.key)
     for root in {id(root): root for root in roots_of(plan) if root is not None}.values():
         rooting(plan).make_root(root)
 
@@ -91,7 +90,7 @@ def rooting(plan: Plan) -> Rooting:
     if isinstance(plan.provider, Rooting):
         return plan.provider
     cluster = plan.scenario.cluster
-    needs = "the database" if plan.database is not None else cluster.system
+    needs = "the database" if cluster.databases else cluster.system
     raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root file system that {needs} needs")
 
 

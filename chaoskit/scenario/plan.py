@@ -16,7 +16,6 @@ from chaoskit.contract.hosts.host import HostProvider
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
 from chaoskit.contract.systems.attach import Attaching
-from chaoskit.contract.systems.database import Database
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.system import Fetching, System, Varied, between_clients, typed
 from chaoskit.contract.workloads.application import Application, Applying
@@ -73,12 +72,6 @@ class Plan:
         """How the instances of the application under test are run; None: there is none, or others run it."""
         workload = self.workload
         return workload.application(self.workload_options) if isinstance(workload, Applying) else None
-
-    @property
-    def database(self) -> Database | None:
-        """The database that is run for the application under test; None: there is none."""
-        use = self.application.database if self.application else None
-        return installed.database(use.kind, use.key) if use is not None else None
 
     @property
     def guarantees(self) -> Guarantees:
