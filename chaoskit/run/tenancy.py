@@ -121,5 +121,6 @@ class Tenancy:
         deployment.trials.append(store.run_name(self._folder))
 
     def _revivals(self) -> Sequence[Revival]:
-        supervision = optional(self._deployment.service, Supervision)
-        return supervision.revivals() if supervision else ()
+        services = [service for service in (self._deployment.service, self._deployment.database) if service is not None]
+        supervised = [supervision for service in services if (supervision := optional(service, Supervision))]
+        return sorted(revival for supervision in supervised for revival in supervision.revivals())
