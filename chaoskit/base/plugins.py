@@ -16,6 +16,7 @@ from chaoskit.base.installing import with_extra
 _GROUPS = {
     "host": "chaoskit.hosts",
     "cluster": "chaoskit.clusters",
+    "database": "chaoskit.databases",
     "workload": "chaoskit.workloads",
     "nemesis": "chaoskit.nemeses",
     "checker": "chaoskit.checkers",

@@ -10,6 +10,7 @@ from chaoskit.contract.checkers.checker import Checker
 from chaoskit.contract.checkers.synthesizer import Synthesizer
 from chaoskit.contract.faults.nemesis import Nemesis
 from chaoskit.contract.hosts.host import HostProvider
+from chaoskit.contract.systems.database import Database
 from chaoskit.contract.systems.system import Apart, System
 from chaoskit.contract.workloads.workload import Workload
 
@@ -68,6 +69,12 @@ def ready_system(name: str, key: str) -> System:
     instance = system(name, key)
     for path in instance.for_runs if isinstance(instance, Apart) else ():
         plugins.module("cluster", name, key, path)
+    return instance
+
+
+def database(name: str, key: str) -> Database:
+    """Return the database of this name; raises like `provider`."""
+    instance: Database = plugins.load("database", name, key)
     return instance
 
 

@@ -16,16 +16,18 @@ from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.event import HostsKept, PhaseBegun, Problem, Watcher
 from chaoskit.contract.hosts.host import Lab, ServiceHost
-from chaoskit.contract.power import optional
+from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.systems.attach import Attaching
+from chaoskit.contract.systems.database import DatabaseServer
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.service import Service
-from chaoskit.contract.systems.system import Rooted
+from chaoskit.contract.workloads.application import DatabaseUse
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.run.interruption import TooEarly
 from chaoskit.run.preceding import precede, preceded
 from chaoskit.run.warden import Warden
-from chaoskit.scenario.machine import rooting
+from chaoskit.scenario.applications import database_of
+from chaoskit.scenario.machine import rooting, roots_of
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
 
@@ -41,6 +43,7 @@ class Requirements:
     hosts: int
     seats: int
     applications: int
+    database: DatabaseUse | None
     provider_options: Any
     system: str
     system_options: Any
@@ -53,9 +56,10 @@ class Requirements:
         """Return what a plan requires."""
         spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
+        database = plan.application.database if plan.application else None
         return cls(
-            spec.provider, spec.hosts, spec.seats, spec.applications, plan.provider_options, spec.system, options,
-            spec.sync, spec.attach, preceded(plan),
+            spec.provider, spec.hosts, spec.seats, spec.applications, database, plan.provider_options, spec.system,
+            options, spec.sync, spec.attach, preceded(plan),
         )  # fmt: skip
 
     def covers(self, other: Requirements) -> bool:
@@ -72,7 +76,9 @@ class Deployment:
     Attributes:
         id: id of this deployment, unique on this machine.
         service: the system.
-        hosts: all hosts of the lab: those of the system, those on which only clients run, those of the application.
+        hosts: all hosts of the lab: those of the system, those on which only clients run, those of the application,
+            that of its database.
+        database: the database of the application under test; None: there is none.
         journal: journal of everything created on the machine.
         trials: names of the runs on this deployment, oldest first.
 
@@ -95,6 +101,7 @@ class Deployment:
         try:
             watcher.on(PhaseBegun("deploy"))
             self.service: Service = self._deploy(plan)
+            self.database: DatabaseServer | None = self._deploy_database(plan)
             precede(self._ground.preceded, self.service, self.hosts)
         except BaseException:
             self._remove_hosts()
@@ -114,11 +121,13 @@ class Deployment:
     def application_hosts(self) -> Sequence[ServiceHost]:
         """The hosts of the instances of the application under test."""
         begin = self._ground.hosts + self._ground.seats
-        return self._lab.hosts[begin:] if self._ground.applications else ()
+        return self._lab.hosts[begin : begin + self._ground.applications]
 
     def start(self) -> None:
         """Start the system on all hosts where it is not running."""
         start(self.service)
+        if self.database is not None:
+            start(self.database)
 
     def serves(self, plan: Plan) -> bool:
         """Return whether a trial of this plan can run on it."""
@@ -165,7 +174,9 @@ class Deployment:
 
     def collect(self, folder: Path) -> bool:
         """Copy logs and disk recordings to a run folder; return whether there was a recording."""
-        collect_logs(self.service, folder)
+        for service in (self.service, self.database):
+            if service is not None:
+                collect_logs(service, folder)
         return bool(self._lab.keep(folder / store.RECORDINGS))
 
     def close(self) -> None:
@@ -186,8 +197,9 @@ class Deployment:
             watcher.on(PhaseBegun("hosts"))
             spec = plan.scenario.cluster
             wanted = self.journal, spec.lab_size, plan.provider_options, plan.host_powers_needed
-            if isinstance(plan.system, Rooted) and self._attached is None:
-                return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
+            roots = [] if self._attached is not None else roots_of(plan)
+            if any(roots):
+                return rooting(plan).provision(*wanted, roots=roots)
             return plan.provider.provision(*wanted)
         except (ChaoskitError, TooEarly):
             self._close_journal()
@@ -201,6 +213,10 @@ class Deployment:
             return plan.system.deploy(self._lab.hosts[: self._ground.hosts] or self.seats, plan.system_options)
         assert isinstance(plan.system, Attaching)
         return plan.system.attach(self._attached.attach, plan.system_options, self._lab.hosts)
+
+    def _deploy_database(self, plan: Plan) -> DatabaseServer | None:
+        use, database = self._ground.database, database_of(plan.application)
+        return database.deploy(self._lab.hosts[-1], use.settings) if use and database else None
 
     def _remove_hosts(self) -> None:
         try:
@@ -219,13 +235,13 @@ class Deployment:
             self._warden.wait()
 
 
-def start(service: Service) -> None:
+def start(service: Powered) -> None:
     """Start a system on all its hosts at once, where it is not running: hosts may wait for each other."""
     if installation := optional(service, Installation):
         on_each(installation.hosts, installation.start)
 
 
-def collect_logs(service: Service, folder: Path) -> None:
+def collect_logs(service: Powered, folder: Path) -> None:
     """Copy the log of each process to a run folder; where that fails, a file says why."""
     installation = optional(service, Installation)
     if installation is None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from chaoskit.contract.workloads.application import APPLICATION
 from chaoskit.history.format.origin import read_run_id
-from chaoskit.run.deployment import Deployment
+from chaoskit.run.deployment import LOGS, Deployment
+from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
 
 
-def make_order(plan: Plan, deployment: Deployment, folder: Path, namespace: str) -> dict[str, Any]:
+def make_order(plan: Plan, deployment: Deployment, folder: Path, tenancy: Tenancy) -> dict[str, Any]:
     """Return the order for the clients of a trial; see `chaoskit.run.worker`.
 
     Args:
         plan: the plan.
         deployment: where its system runs.
         folder: the run folder.
-        namespace: what the names of its topics begin with in the system.
+        tenancy: its topics, and its database.
     """
     scenario = plan.scenario
     return {
@@ -27,7 +29,10 @@ def make_order(plan: Plan, deployment: Deployment, folder: Path, namespace: str)
         "connection": deployment.service.client_settings(),
         "wal": str(folder / "wal"),
         "run_id": read_run_id(folder / "wal"),
-        "namespace": namespace,
+        "namespace": tenancy.namespace,
         "bound_ns": scenario.recovery,
         "application_hosts": [host.address for host in deployment.application_hosts],
+        "logs": str(folder / LOGS / APPLICATION),
+        "database": tenancy.database,
+        "database_host": scenario.cluster.database_host,
     }

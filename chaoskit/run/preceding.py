@@ -8,7 +8,7 @@ from chaoskit.contract.faults.nemesis import Preceding
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.service import Service
-from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS
+from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, DATABASE
 from chaoskit.scenario.plan import Plan
 
 
@@ -23,6 +23,8 @@ def preceded(plan: Plan) -> Mapping[str, frozenset[str]]:
     for fault in plan.faults:
         if isinstance(nemesis(fault.kind), Preceding):
             named = {*fault.on, *fault.spare}
+            if DATABASE in named:
+                named = {*(named - {DATABASE}), cluster.database_host}
             if named & of_application:
                 named = {*(named - of_application), *cluster.application_hosts}
             names = named if named <= {*cluster.host_names} else {*system, *(named & {*cluster.host_names})}

@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.contract.event import PhaseBegun, Watcher
 from chaoskit.contract.hosts.host import HostError
+from chaoskit.contract.systems.database import DatabaseServer
 from chaoskit.contract.systems.service import Service, ServiceError
 from chaoskit.contract.workloads.traits import Group
 from chaoskit.contract.workloads.workload import Task
@@ -30,19 +31,28 @@ class Recovering:
     Args:
         plan: the plan.
         service: the system.
+        database: the database of the application under test; None: there is none.
         watcher: receives the events.
         interrupted: set when the user interrupts the run.
         problems: what went wrong is added to these, as sentences.
     """
 
     def __init__(
-        self, plan: Plan, service: Service, watcher: Watcher, interrupted: Interruption, problems: list[str]
+        self,
+        plan: Plan,
+        service: Service,
+        watcher: Watcher,
+        interrupted: Interruption,
+        problems: list[str],
+        *,
+        database: DatabaseServer | None = None,
     ) -> None:
         self._plan = plan
         self._service = service
         self._watcher = watcher
         self._interrupted = interrupted
         self._problems = problems
+        self._database = database
 
     def wait(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group.
@@ -55,6 +65,8 @@ class Recovering:
         began = time.monotonic()
         try:
             self._service.wait_ready(bound_ns / 1e9)
+            if self._database is not None:
+                self._database.wait_ready(bound_ns / 1e9)
             whole, why = True, ""
         except (ServiceError, HostError) as error:
             whole, why = False, str(error)

@@ -12,6 +12,7 @@ from chaoskit.contract.event import PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.power import optional
 from chaoskit.contract.systems.installation import Revival, Supervision
 from chaoskit.contract.systems.service import Reporting, ServiceError
+from chaoskit.contract.workloads.application import DATABASE
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.format.models import write_topics
 from chaoskit.run.deployment import Deployment
@@ -29,10 +30,12 @@ class Tenancy:
 
     Attributes:
         namespace: what the names of its topics begin with in the system.
+        database: the URL of the database that it has to itself; empty: it has none.
     """
 
     def __init__(self, plan: Plan, deployment: Deployment, folder: Path, watcher: Watcher) -> None:
         self.namespace: str = deployment.namespace()
+        self.database: str = ""
         self._plan = plan
         self._deployment = deployment
         self._folder = folder
@@ -61,8 +64,15 @@ class Tenancy:
         service.begin_trial(self.namespace, plan.system_options)
         service.wait_ready(plan.scenario.cluster.ready_within / 1e9)
         self.create([*plan.declared.topics, *plan.side_topics])
+        self._make_database()
         self.report_settings()
         self._deployment.sync()
+
+    def _make_database(self) -> None:
+        database, application = self._deployment.database, self._plan.application
+        if database is not None and application is not None and application.database is not None:
+            database.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
+            self.database = database.make(f"trial{len(self._deployment.trials)}", application.database.tables)
 
     def declare(self, topics: Sequence[Topic]) -> None:
         """Record the data models of all of its topics."""
@@ -79,6 +89,8 @@ class Tenancy:
             settings: Mapping[str, Mapping[str, Any]] = {}
             try:
                 settings = reporting.settings_in_effect()
+                if self._deployment.database is not None:
+                    settings = {**settings, DATABASE: self._deployment.database.settings_in_effect()}
             except ServiceError as error:
                 self._watcher.on(Problem(str(error)))
             store.write_json(self._folder / store.EFFECTIVE, settings)
@@ -109,5 +121,6 @@ class Tenancy:
         deployment.trials.append(store.run_name(self._folder))
 
     def _revivals(self) -> Sequence[Revival]:
-        supervision = optional(self._deployment.service, Supervision)
-        return supervision.revivals() if supervision else ()
+        services = [service for service in (self._deployment.service, self._deployment.database) if service is not None]
+        supervised = [supervision for service in services if (supervision := optional(service, Supervision))]
+        return sorted(revival for supervision in supervised for revival in supervision.revivals())

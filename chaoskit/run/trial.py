@@ -7,7 +7,7 @@ is kept even if a step fails.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from chaoskit.contract.workloads.traits import Routed
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.application.starting import start_application
+from chaoskit.run.client import Client
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
@@ -86,7 +87,7 @@ class Trial:
         with crew_of(self._plan, self._folder) as crew:
             seats = Seats(self._deployment.seats)
             journal, held = self._deployment.journal, self._interrupted.held
-            order = make_order(self._plan, self._deployment, self._folder, self._tenancy.namespace)
+            order = make_order(self._plan, self._deployment, self._folder, self._tenancy)
             fleet = Fleet(self._folder, journal, order, crew, seats, held=held)
             survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history)
             try:
@@ -108,9 +109,7 @@ class Trial:
         consumers = [client for client in clients if client not in producers]
         if self._plan.application is not None:
             self._watcher.on(PhaseBegun("application"))
-            self._application = start_application(
-                self._plan, self._deployment, fleet, self._folder, self._tenancy.in_system
-            )
+            self._application = start_application(self._plan, self._deployment, fleet, self._folder, self._tenancy)
         conductor = self._conductor(fleet, survey)
         if self._application is not None:
             self._application.occupancy = conductor.course.occupancy
@@ -138,12 +137,19 @@ class Trial:
         if full := conductor.course.full or fleet.full():
             raise full
         self._problems += conductor.missed + conductor.course.doubts
-        recovering = Recovering(self._plan, self._service, self._watcher, self._interrupted, self._problems)
+        recovering = Recovering(
+            self._plan,
+            self._service,
+            self._watcher,
+            self._interrupted,
+            self._problems,
+            database=self._deployment.database,
+        )
         liveness = recovering.wait(fleet, producers, consumers)
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)
-        self._problems += fleet.join(clients, STOP_TIMEOUT_S)
+        self._problems += [*fleet.join(clients, STOP_TIMEOUT_S), *_unread(clients)]
         seats.close()
         self._problems += survey.problems + seats.problems
         self.restored = (
@@ -182,7 +188,7 @@ class Trial:
             in_system=self._tenancy.in_system,
             changed=survey.soon,
             triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
-            application=self._application,
+            beside=[other for other in (self._application, self._deployment.database) if other is not None],
         )
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
@@ -201,6 +207,11 @@ class Trial:
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns
+
+
+def _unread(clients: Sequence[Client]) -> list[str]:
+    """Return why it is in doubt what some clients read at the end."""
+    return [why for client in clients if (why := client.worker.result.get("why"))]
 
 
 def _serves(group: Mapping[str, Any] | None) -> bool:

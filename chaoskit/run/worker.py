@@ -143,6 +143,9 @@ def _run(order_path: str) -> None:
                 control=link,
                 bound_ns=order["bound_ns"],
                 application_hosts=tuple(order["application_hosts"]),
+                logs=Path(order["logs"]),
+                database=order["database"],
+                database_host=order["database_host"],
             )
         )
 

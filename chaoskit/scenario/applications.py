@@ -10,13 +10,21 @@ from chaoskit.contract import installed
 from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
 from chaoskit.contract.guarantees.promising import Promising
 from chaoskit.contract.mistakes import without_wrong
-from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS, Applying
+from chaoskit.contract.systems.database import Database
+from chaoskit.contract.workloads.application import (
+    APPLICATION,
+    APPLICATIONS,
+    BROKERS,
+    DATABASE,
+    Application,
+    Applying,
+)
 from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.model import ClusterSpec, Scenario
 
 
 def with_application(scenario: Scenario) -> Scenario:
-    """Return a scenario with a host for each instance of its application."""
+    """Return a scenario with a host for each instance of its application, and one for its database."""
     cluster, load = scenario.cluster, scenario.workload
     try:
         workload = installed.workload(load.kind, "workload.kind")
@@ -25,9 +33,11 @@ def with_application(scenario: Scenario) -> Scenario:
     options = without_wrong(workload.options, load.model_extra or {}) if isinstance(workload, Applying) else None
     application = workload.application(options) if isinstance(workload, Applying) and options else None
     instances = application.instances if application else 0
-    if instances == cluster.applications:
+    databases = int(application is not None and application.database is not None)
+    beside = {"applications": instances, "databases": databases}
+    if instances == cluster.applications and databases == cluster.databases:
         return scenario
-    return scenario.model_copy(update={"cluster": cluster.model_copy(update={"applications": instances})})
+    return scenario.model_copy(update={"cluster": cluster.model_copy(update=beside)})
 
 
 def check_application(cluster: ClusterSpec) -> None:
@@ -45,7 +55,14 @@ def check_application(cluster: ClusterSpec) -> None:
 
 def application_roles(cluster: ClusterSpec) -> tuple[str, ...]:
     """Return the targets that there are besides hosts and roles of the system, where an application is under test."""
-    return (APPLICATION, APPLICATIONS, BROKERS) if cluster.applications else ()
+    database = (DATABASE,) if cluster.databases else ()
+    return (APPLICATION, APPLICATIONS, BROKERS, *database) if cluster.applications else ()
+
+
+def database_of(application: Application | None) -> Database | None:
+    """Return the database that is run for an application under test; None: there is none."""
+    use = application.database if application is not None else None
+    return installed.database(use.kind, use.key) if use is not None else None
 
 
 def with_promise(guarantees: Guarantees, workload: Workload) -> Guarantees:

@@ -27,6 +27,7 @@ from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRang
 from chaoskit.contract.mistakes import right_keys, validated
 from chaoskit.scenario.expected import Expected, ExpectedConsequence
 from chaoskit.scenario.inventory import with_defaults
+from chaoskit.scenario.layout import HostLayout
 from chaoskit.scenario.stopping import StopWhen
 from chaoskit.scenario.triggers import After, Trigger, When
 
@@ -53,13 +54,10 @@ LOCAL, ATTACHED, REMOTE = "local", "attached", "ssh"
 """The providers of hosts on this machine; of none, for systems that run already; and of hosts of an inventory."""
 
 
-class ClusterSpec(BaseModel):
+class ClusterSpec(HostLayout):
     """Which system, on how many hosts; further keys are the system's options.
 
     Attributes:
-        hosts: number of hosts that the system runs on; 0 for a system that runs between its clients.
-        seats: number of further hosts, on which producers and consumers run in turn; 0: they run on this machine.
-        applications: number of further hosts, one for each instance of the application under test.
         zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
             is told.
         attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
@@ -73,17 +71,14 @@ class ClusterSpec(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
 
     system: str
-    attach: dict[str, Any] = {}
-    inventory: dict[str, Any] = {}
+    attach: dict[str, Any] = Field(default={})
+    inventory: dict[str, Any] = Field(default={})
     prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
     max_rate: float | None = Field(default=None, gt=0)
     max_bytes: Annotated[SizeOrBytes, Field(gt=0)] | None = None
-    hosts: int = Field(default=3, ge=0, le=200)
-    seats: int = Field(default=0, ge=0, le=200)
-    applications: int = Field(default=0, ge=0, le=200)
-    zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
+    zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = Field(default={})
     provider: str = LOCAL
-    disk: dict[str, Any] = {}
+    disk: dict[str, Any] = Field(default={})
     ready_within: Duration = 60 * SECOND
     sync: bool = True
 
@@ -126,25 +121,8 @@ class ClusterSpec(BaseModel):
 
     @property
     def host_names(self) -> list[str]:
-        """The names of all hosts: those of the inventory, or n1, n2, ...; last come seats, and then applications."""
-        if self.names_hosts:
-            return [str(name) for name in self.inventory["hosts"]]
-        return [f"n{index}" for index in range(1, self.lab_size + 1)]
-
-    @property
-    def lab_size(self) -> int:
-        """How many hosts a lab has."""
-        return self.hosts + self.seats + self.applications
-
-    @property
-    def system_hosts(self) -> list[str]:
-        """The names of the hosts that the system runs on."""
-        return self.host_names[: len(self.host_names) - self.seats - self.applications]
-
-    @property
-    def application_hosts(self) -> list[str]:
-        """The names of the hosts of the application's instances."""
-        return self.host_names[-self.applications :] if self.applications else []
+        """The names of all hosts: those of the inventory, or those of the lab."""
+        return [str(name) for name in self.inventory["hosts"]] if self.names_hosts else super().host_names
 
 
 class WorkloadSpec(BaseModel):

@@ -8,6 +8,8 @@ from checkers.pipeline.view import PipelineView
 _NOTICED_NS = 1_500_000_000
 """By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
 
+_KEEP = "set synchronous_commit: on and fsync: on"
+
 
 _CLEAN = "status 0"
 """How an instance ends that was asked to, and did so by itself."""
@@ -19,6 +21,8 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
     committed_ns, place = int(at_ns[index]), int(view.place[index])
     if committed_ns == NONE:
         return "nobody committed its offset, and what came after it was processed: it was skipped"
+    if lost := _of_lost(view, index, committed_ns):
+        return lost
     owner = view.owner(place, committed_ns + _NOTICED_NS)
     before = view.owner(place, committed_ns)
     until_ns = committed_ns + 2 * view.commit_gap_ns + _NOTICED_NS
@@ -40,6 +44,25 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
         f"its offset was committed at {_s(committed_ns)}, and {who} went on running: it gave the output up and ignored "
         "the error; look at delivery reports, and end or repeat before the commit"
     )
+
+
+def _of_lost(view: PipelineView, index: int, committed_ns: int) -> str:
+    """Return how the sink lost an output that it had; empty if nothing shows that."""
+    gone = view.gone.get(index)
+    if gone is not None:
+        seen = f"its output was in {gone.topic} at {_s(gone.seen_ns)}, and is gone since {_s(gone.missed_ns)}"
+        cut = next((cut for cut in view.cuts if cut.at_ns <= gone.missed_ns and gone.seen_ns <= cut.done_ns), None)
+        if cut is None:
+            return f"{seen}: the sink lost it, or somebody deleted it"
+        remedy = _KEEP if cut.forgets else "its settings keep what is committed; look for a session that changes them"
+        return f"{seen}: the {cut.words} at {_s(cut.at_ns)} took what was not flushed; {remedy}"
+    for cut in view.cuts:
+        if cut.forgets and cut.at_ns - _NOTICED_NS <= committed_ns <= cut.done_ns:
+            return (
+                f"its offset was committed at {_s(committed_ns)}, about when the {cut.words} began at {_s(cut.at_ns)}, "
+                f"which takes what was committed and not flushed; {_KEEP}"
+            )
+    return ""
 
 
 def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> str:

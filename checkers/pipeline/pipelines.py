@@ -167,7 +167,7 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     begin = np.flatnonzero(changes(owner))
     rank = np.arange(owner.size) - np.repeat(begin, np.diff(np.append(begin, owner.size)))
     first = np.repeat(rows[begin], np.diff(np.append(begin, owner.size)))
-    many = rank >= sink.most * np.maximum(view.copies[owner], 1)
+    many = rank >= sink.most[owner] * np.maximum(view.copies[owner], 1)
     again, first = rows[many], first[many]
     details = [
         of_repeated(view, int(sink.input[row]), int(sink.at_ns[one]), int(sink.at_ns[row]))
@@ -200,7 +200,7 @@ def out_of_order_cases(view: PipelineView) -> pa.Table:
 
 
 def _disordered(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
-    if not view.ordered:
+    if not (view.ordered and sink.ordered):
         return
     rows = np.flatnonzero(sink.input != NONE)
     rows = rows[view.in_topic[sink.input[rows]]]

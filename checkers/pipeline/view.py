@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Flags, Ints, integers, words_of
 from chaoskit.contract.checkers.checker import PartitionSetting
 from checkers.arrays.columns import changes
-from checkers.pipeline.extracts import COMMIT, EXPECTED, FED, INPUT, OWNER, WRITTEN
+from checkers.pipeline.extracts import COMMIT, CUT, EXPECTED, FED, GONE, INPUT, OWN, OWNER, WRITTEN
 from checkers.pipeline.lives import Ends
 
 
@@ -21,7 +22,8 @@ class Sink:
 
     Attributes:
         topic: its name.
-        least, most: how many outputs each input must have.
+        least, most: of each input, how many outputs it must have.
+        ordered: whether positions tell which output came first.
         value: of each output, the value of its input.
         partition, position: where it is.
         at_ns: when it was first read.
@@ -30,14 +32,45 @@ class Sink:
     """
 
     topic: str
-    least: int
-    most: int
+    least: Ints
+    most: Ints
+    ordered: bool
     value: Ints
     partition: Ints
     position: Ints
     at_ns: Ints
     op: Ints
     input: Ints
+
+
+class Gone(NamedTuple):
+    """An output that is there no more.
+
+    Attributes:
+        topic: the sink.
+        seen_ns: when it was first read.
+        missed_ns: when it was first missed.
+    """
+
+    topic: str
+    seen_ns: int
+    missed_ns: int
+
+
+class Cut(NamedTuple):
+    """A fault that took from the database of a sink what it had not flushed.
+
+    Attributes:
+        at_ns: when it began.
+        done_ns: when it had taken what it took.
+        forgets: whether, by its settings, that is also what the database had committed.
+        words: fault, host and setting.
+    """
+
+    at_ns: int
+    done_ns: int
+    forgets: bool
+    words: str
 
 
 class PipelineView:
@@ -60,9 +93,11 @@ class PipelineView:
     def __init__(self, extracts: pa.Table, operations: pa.Table) -> None:
         self._kind = integers(extracts["kind"])
         topic, self._topics = words_of(extracts["topic"].dictionary_encode())
-        numbers = {name: integers(extracts[name]) for name in extracts.column_names if name != "topic"}
+        words, self._words = words_of(extracts["words"].dictionary_encode())
+        texts = {"topic": topic, "words": words}
+        numbers = {name: integers(extracts[name]) for name in extracts.column_names if name not in texts}
         self._columns: dict[str, Ints] = {
-            name: column.astype(np.int64) for name, column in {**numbers, "topic": topic}.items()
+            name: column.astype(np.int64) for name, column in {**numbers, **texts}.items()
         }
         fed = self._of(FED)
         place = fed["topic"] * (1 << 32) + fed["partition"]
@@ -97,9 +132,40 @@ class PipelineView:
             bound = int(np.flatnonzero(expected["topic"] == code)[0])
             rows = np.flatnonzero(written["topic"] == code)
             columns = {name: written[name][rows] for name in ("value", "partition", "position", "at_ns", "op")}
-            least, most = int(expected["value"][bound]), int(expected["number"][bound])
-            sinks.append(Sink(self._topics[code], least, most, **columns, input=self._input(columns["value"])))
+            least, most = (self._bounds(int(expected[name][bound]), name) for name in ("value", "number"))
+            ordered = bool(expected["key"][bound])
+            sinks.append(Sink(self._topics[code], least, most, ordered, **columns, input=self._input(columns["value"])))
         return sinks
+
+    def _bounds(self, common: int, name: str) -> Ints:
+        """Return a bound of all inputs, their own or the common one; `name`: its column in `EXPECTED`."""
+        bounds, own = np.full(self.value.size, common), self._of(OWN)
+        inputs = self._input(own["value"])
+        bounds[inputs[inputs != NONE]] = own["position" if name == "value" else name][inputs != NONE]
+        return bounds
+
+    @cached_property
+    def gone(self) -> dict[int, Gone]:
+        """By input, its output that was there and is there no more; the one that was there for longest."""
+        rows = self._of(GONE)
+        inputs = self._input(rows["value"])
+        order = [row for row in np.argsort(-rows["at_ns"], kind="stable").tolist() if inputs[row] != NONE]
+        topic, seen_ns, missed_ns = (rows[name].tolist() for name in ("topic", "at_ns", "number"))
+        return {int(inputs[row]): Gone(self._topics[topic[row]], seen_ns[row], missed_ns[row]) for row in order}
+
+    @cached_property
+    def cuts(self) -> list[Cut]:
+        """What took from databases of outputs what they had not flushed, in order of time."""
+        rows = self._of(CUT)
+        return [
+            Cut(
+                int(rows["at_ns"][row]),
+                int(rows["number"][row]),
+                bool(rows["value"][row]),
+                self._words[int(rows["words"][row])],
+            )
+            for row in np.argsort(rows["at_ns"], kind="stable").tolist()
+        ]
 
     def _input(self, values: Ints) -> Ints:
         if not self.value.size:
@@ -121,11 +187,13 @@ class PipelineView:
     def missing(self) -> tuple[Flags, Flags]:
         """Which inputs lack all of their outputs, and which lack some."""
         lacks_all, lacks_some = self.in_topic.copy(), np.zeros(self.value.size, np.bool_)
+        needs_any = np.zeros(self.value.size, np.bool_)
         for sink in self.sinks:
             counts = self.counts(sink)
             lacks_all &= counts == 0
             lacks_some |= counts < sink.least * self.copies
-        lacks_all &= any(sink.least for sink in self.sinks)
+            needs_any |= sink.least > 0
+        lacks_all &= needs_any
         return lacks_all, lacks_some & self.in_topic & ~lacks_all
 
     @property

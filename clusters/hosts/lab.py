@@ -14,7 +14,7 @@ from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.clock import SettableClock
 from chaoskit.contract.hosts.disk import BreakableDisk, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.contract.hosts.host import PowerSwitch, ResourceLimits, Root
-from clusters.hosts import capabilities, roots
+from clusters.hosts import capabilities
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.options import DiskOptions, check_disk
 from clusters.hosts.disk.throttle import available as throttling
@@ -23,6 +23,7 @@ from clusters.hosts.labs.furnishing import addresses_of, disks_of, furnish
 from clusters.hosts.labs.recordings import Recordings, keep
 from clusters.hosts.labs.removal import remove
 from clusters.hosts.local import LAB_VARIABLE, LocalHost
+from clusters.hosts.roots import make, tree
 from clusters.hosts.witness import SyncWitness
 
 _HOSTS_MAX = 200
@@ -98,7 +99,7 @@ class LocalProvider(Recordings):
         capabilities.require({disk.filesystem for disk in options.each().values()})
 
     def make_root(self, root: Root) -> None:
-        roots.make(root)
+        make(root)
 
     def provision(
         self,
@@ -107,17 +108,17 @@ class LocalProvider(Recordings):
         options: LocalOptions,
         needed: Collection[type] = (),
         *,
-        root: Root | None = None,
+        roots: Sequence[Root | None] = (),
     ) -> LocalLab:
-        lower = Path("/") if root is None else roots.tree(root)
+        lower = [Path("/") if root is None else tree(root) for root in roots or [None] * count]
         name, folder, network = claim(journal)
         try:
             open_network(name, network)
             furnish(folder, network, count)
             witness = SyncWitness(folder / "witness", {LAB_VARIABLE: name})
             hosts = [
-                LocalHost(name, folder, host, address, disks_of(folder / host, host, options), witness, lower)
-                for host, address in addresses_of(network, count).items()
+                LocalHost(name, folder, host, address, disks_of(folder / host, host, options), witness, root)
+                for (host, address), root in zip(addresses_of(network, count).items(), lower, strict=True)
             ]
             lab = LocalLab(name, folder, hosts, witness)
             if SettableClock in needed:

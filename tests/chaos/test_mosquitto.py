@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 def hosts() -> Iterator[Sequence[ServiceHost]]:
     local, system = LocalProvider(), MosquittoSystem()
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 1, LocalOptions(), root=system.root(system.options()))
+        lab = local.provision(journal, 1, LocalOptions(), roots=[system.root(system.options())])
         yield lab.hosts
         lab.close()
         journal.close()

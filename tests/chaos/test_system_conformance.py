@@ -23,7 +23,7 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
     local, plugin = LocalProvider(), system(name, "system")
     root = plugin.root(plugin.options()) if isinstance(plugin, Rooted) else None
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 3, LocalOptions(), root=root)
+        lab = local.provision(journal, 3, LocalOptions(), roots=[root] * 3)
         yield lab.hosts
         lab.close()
         journal.close()

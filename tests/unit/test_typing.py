@@ -22,7 +22,7 @@ from chaoskit.contract.checkers.checker import Checker, Settling, Spanning
 from chaoskit.contract.checkers.synthesizer import Synthesizer
 from chaoskit.contract.faults import exploring, nemesis
 from chaoskit.contract.hosts.host import HostProvider
-from chaoskit.contract.systems import attach, benchmark, system
+from chaoskit.contract.systems import attach, benchmark, database, system
 from chaoskit.contract.systems.wire import Decoding
 from chaoskit.contract.workloads import workload
 
@@ -35,7 +35,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
         system.Positions, system.Fetching, system.Rooted, system.Apart, system.Varied, system.Typed, system.Queues,
         system.Imposing, system.Naming, attach.Attaching, benchmark.Driven, Decoding,
     ),
-    "chaoskit.workloads": (workload.SideTopics, workload.Measuring),
+    "chaoskit.workloads": (workload.SideTopics, workload.Measuring, workload.Checking),
     "chaoskit.nemeses": (nemesis.Preparing, exploring.Exploring, nemesis.Preceding),
     "chaoskit.checkers": (Settling, Spanning, digesting.Sampling),
 }  # fmt: skip
@@ -43,6 +43,7 @@ OPTIONAL: dict[str, tuple[type, ...]] = {
 
 REQUIRED: dict[str, type] = {
     "chaoskit.clusters": system.System,
+    "chaoskit.databases": database.Database,
     "chaoskit.hosts": HostProvider,
     "chaoskit.workloads": workload.Workload,
     "chaoskit.nemeses": nemesis.Nemesis,

@@ -14,10 +14,10 @@ from chaoskit.load.records import read_to_end
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.model.place import Place
-from workloads.pipeline.collector import OutputLog
 from workloads.pipeline.feeder import InputSender
 from workloads.pipeline.inputs import value_of
 from workloads.pipeline.options import PipelineOptions
+from workloads.pipeline.sinks.outputs import OutputLog
 
 _POLL_S = 0.1
 _BOUNDS_S = 10.0
@@ -44,9 +44,7 @@ def audit(job: Job[PipelineOptions]) -> None:
     job.recorder.complete(op, OK if complete else INFO, why or None)
     reading.close()
     job.control.report(job.recorder.report())
-    if not reading.log.identified and reading.log.strange:
-        why = f"identity fits no output; the first one is {reading.log.strange}"
-    job.control.result({"audited": complete, "why": why, "drained": drained})
+    job.control.result({"audited": complete, "why": reading.log.misfit or why, "drained": drained})
 
 
 class _Probes(Probes):
@@ -114,7 +112,7 @@ class _Reading:
 def _await_drained(job: Job[PipelineOptions], reading: _Reading, probes: set[int]) -> bool:
     """Wait until the application has worked on the last inputs, at most for the bound; return whether it has."""
     deadline = time.monotonic() + job.bound_ns / 1e9
-    shown = job.options.outputs[0] and reading.seen
+    shown = reading.seen and all(job.options.outputs.of(probe)[0] for probe in probes)
     progress = None if shown else _Progress(job, reading)
     drained = False
     try:

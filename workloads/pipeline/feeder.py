@@ -10,7 +10,7 @@ from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, Schedule
 from chaoskit.model.message import PRODUCER_SHIFT
-from chaoskit.model.observations.pipeline import Fed
+from chaoskit.model.observations.pipeline import Fed, OwnOutputs
 from workloads.pipeline.options import PipelineOptions
 
 _IN_FLIGHT = 10_000
@@ -58,12 +58,15 @@ class InputSender:
         self._producer = producer
         self._make = options.payload.maker()
         self._first_value = number << PRODUCER_SHIFT
+        self._outputs = options.outputs if options.outputs.python else None
 
     def send(self, topic: str, partition: int, key: bytes | None, sequence: int, due_ns: int | None) -> int:
         """Send an input, and return the operation."""
         recorder, now_ns = self._recorder, time.monotonic_ns()
         value, name = self._first_value | sequence, recorder.in_system(topic)
         op = recorder.send(recorder.topic_id(name), partition, recorder.key_id(key), value, due_ns or now_ns, now_ns)
+        if self._outputs is not None:
+            recorder.observe(op, name, partition, OwnOutputs(value, *self._outputs.of(value)))
         while not self._producer.send(name, partition, key, self._make(value), op):
             self._producer.poll(0.01)
         return op

@@ -12,10 +12,11 @@ from chaoskit.load.partitioned import copies_of, routes_over
 from chaoskit.model.place import Place
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.inputs import Payload
+from workloads.pipeline.outputs import OutputCount
+from workloads.pipeline.sinks.options import STDOUT, SinkOptions, TopicName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
-TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
 
 
@@ -49,80 +50,8 @@ class TopicOptions(BaseModel):
         return copies_of(self.replication, brokers)
 
 
-class Answering(BaseModel):
-    """How an HTTP endpoint answers for a while.
-
-    Attributes:
-        start, to: from when until when, from the start of the load.
-        do: `drop`: it takes the request and closes the connection without an answer; `refuse`: it answers with status
-            500 and takes nothing; `slow`: it takes the request, and answers after `by`.
-        by: how slow.
-        every: only every so many requests.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    start: Duration = Field(alias="from")
-    to: Duration
-    do: Literal["drop", "refuse", "slow"]
-    by: Duration = SECOND
-    every: int = Field(default=1, ge=1)
-
-
-class SinkOptions(BaseModel):
-    """Where the application writes: a topic, or an HTTP endpoint that chaoskit serves.
-
-    Attributes:
-        topic, partitions, replication: as of what it reads.
-        http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
-        key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
-        answers: how the endpoint answers meanwhile, if not at once and with 200.
-    """
-
-    model_config = _FROZEN
-
-    topic: TopicName | None = None
-    partitions: int = Field(default=1, ge=1, le=10_000)
-    replication: int | None = Field(default=None, ge=1)
-    http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
-    key: str = ""
-    answers: list[Answering] = []
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.topic is None) == (self.http is None):
-            raise ValueError("write either topic, or http: the path of an endpoint, such as /pay")
-        of_other = {"partitions", "replication"} if self.topic is None else {"key", "answers"}
-        fields = type(self).model_fields
-        if wrong := sorted(name for name in of_other if getattr(self, name) != fields[name].default):
-            raise ValueError(f"{wrong[0]} belongs to {'a topic' if self.topic is None else 'http'}; remove it")
-        return self
-
-    @property
-    def name(self) -> str:
-        """Its name in the history."""
-        return self.topic or f"http:{self.http}"
-
-    @property
-    def places(self) -> list[Place]:
-        """Its partitions."""
-        return [(self.name, number) for number in range(self.partitions)]
-
-    def copies(self, brokers: int) -> int:
-        """Return how many replicas each partition has with so many brokers."""
-        return copies_of(self.replication, brokers)
-
-
 def _as_list(given: Any) -> Any:
     return [given] if isinstance(given, dict) else given
-
-
-def _as_bounds(given: Any) -> Any:
-    if isinstance(given, int):
-        return (given, given)
-    if isinstance(given, str) and ".." in given:
-        return tuple(given.split("..", 1))
-    return given
 
 
 class RestartOptions(BaseModel):
@@ -172,12 +101,12 @@ class PipelineOptions(BaseModel):
 
     Attributes:
         reads: the topic that the application reads; chaoskit feeds it.
-        writes: where the application writes: a topic, an HTTP endpoint, or several of them.
+        writes: where the application writes: a topic, an HTTP endpoint, lines, rows, or several of them.
         rate: inputs per second.
         keys: number of distinct keys; 0: inputs have none.
         payload: what an input is.
         identity: where an output has the id of its input; default: the whole value is the id.
-        outputs: how many outputs each input has in each of `writes`: a number, or a range such as `0..1`.
+        outputs: how many outputs each input has in each of `writes`: a number, a range such as `0..1`, or a function.
         promise: what the application claims.
         within: how long after an input its outputs may come.
         application: the application.
@@ -192,7 +121,7 @@ class PipelineOptions(BaseModel):
     keys: int = Field(default=0, ge=0, lt=2**24)
     payload: Payload = Payload()
     identity: Identity = Identity()
-    outputs: Annotated[tuple[int, int], BeforeValidator(_as_bounds)] = (1, 1)
+    outputs: OutputCount = OutputCount()
     promise: Promise = "at-least-once"
     within: Annotated[Duration, Field(gt=0)] | None = None
     application: ApplicationOptions
@@ -200,13 +129,24 @@ class PipelineOptions(BaseModel):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        least, most = self.outputs
-        if not 0 <= least <= most or not most:
-            raise ValueError(f"outputs: {least}..{most} is no range of numbers of outputs, such as 1, or 0..1")
         names = [self.reads.name, *(sink.name for sink in self.writes)]
         if len(set(names)) < len(names):
             raise ValueError(f"reads and writes name a topic twice: {', '.join(names)}")
+        self._suits_its_sinks()
         return self
+
+    def _suits_its_sinks(self) -> None:
+        bare = [sink.name for sink in self.writes if sink.topic is None and sink.http is None]
+        if bare and (self.identity.key or self.identity.header):
+            raise ValueError(f"identity: {bare[0]} has neither keys nor headers; use json, regex or python")
+        if self.identity.key and self.endpoints:
+            raise ValueError(f"identity: {self.endpoints[0].name} has no keys; use header, json, regex or python")
+        if self.application.external and any(sink.lines == STDOUT for sink in self.files):
+            raise ValueError("lines: stdout is that of instances that chaoskit starts; write run, or a file")
+        if len(databases := [sink for sink in self.rows if sink.postgresql is not None]) > 1:
+            raise ValueError(f"chaoskit runs one database; {databases[1].name} is of another one")
+        if self.application.external and databases:
+            raise ValueError("postgresql is reached from hosts of the lab only; write url, or run")
 
     def all_partitions(self) -> list[Place]:
         """Return the partitions that are fed."""
@@ -221,6 +161,25 @@ class PipelineOptions(BaseModel):
     def endpoints(self) -> list[SinkOptions]:
         """The HTTP endpoints that it calls."""
         return [sink for sink in self.writes if sink.http is not None]
+
+    @property
+    def files(self) -> list[SinkOptions]:
+        """The files whose lines it writes."""
+        return [sink for sink in self.writes if sink.lines is not None]
+
+    def writers(self, sink: SinkOptions) -> int:
+        """Return how many instances write lines of their own: partitions of the sink."""
+        return 1 if sink.shared else self.application.instances
+
+    @property
+    def rows(self) -> list[SinkOptions]:
+        """The queries of databases that it writes."""
+        return [sink for sink in self.writes if sink.sql is not None]
+
+    @property
+    def database(self) -> SinkOptions | None:
+        """The sink whose database chaoskit runs."""
+        return next((sink for sink in self.rows if sink.postgresql is not None), None)
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive inputs; see `routes_over`."""

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chaoskit.base.errors import Problems
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.guarantees.guarantee import Declared
-from chaoskit.contract.workloads.application import Application
+from chaoskit.contract.workloads.application import Application, DatabaseUse
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Paced, Piped
 from chaoskit.contract.workloads.workload import CONSUMER, OBSERVER, PRODUCER, Job, Task
 from chaoskit.model.operation import AUDITOR
 from workloads.pipeline.auditor import audit
-from workloads.pipeline.collector import collect
-from workloads.pipeline.endpoint import serve
 from workloads.pipeline.feeder import feed
 from workloads.pipeline.observer import observe
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.promises import RULES, promises
+from workloads.pipeline.sinks.endpoint import serve
+from workloads.pipeline.sinks.lines import check_files, follow
+from workloads.pipeline.sinks.options import POSTGRESQL, STDOUT
+from workloads.pipeline.sinks.rows import check_query, query
+from workloads.pipeline.sinks.topics import collect
 
-_ENDPOINT = "endpoint"
+_ENDPOINT, _LINES, _ROWS = "endpoint", "lines", "rows"
 
 
 class PipelineWorkload:
@@ -40,12 +44,16 @@ class PipelineWorkload:
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
         reads = Topic(options.reads.topic, LOG, options.reads.partitions, options.reads.copies(brokers))
         writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
-        return [reads, *writes, *(Topic(sink.name, OUTPUT, stored=False) for sink in options.endpoints)]
+        others = [Topic(sink.name, OUTPUT, stored=False) for sink in (*options.endpoints, *options.rows)]
+        lines = [Topic(sink.name, OUTPUT, options.writers(sink), stored=False) for sink in options.files]
+        return [reads, *writes, *others, *lines]
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
         collectors = [Task(CONSUMER, 0)] if options.topics else []
         endpoints = [Task(_ENDPOINT, index) for index in range(len(options.endpoints))]
-        return [Task(PRODUCER, 0), *collectors, Task(OBSERVER, 0), *endpoints]
+        lines = [Task(_LINES, 0)] if options.files else []
+        rows = [Task(_ROWS, index) for index in range(len(options.rows))]
+        return [Task(PRODUCER, 0), *collectors, Task(OBSERVER, 0), *endpoints, *lines, *rows]
 
     def client_settings(self, options: PipelineOptions, role: str) -> Mapping[str, Any]:
         return options.producer if role == PRODUCER else {}
@@ -64,11 +72,40 @@ class PipelineWorkload:
             return None
         names = {"reads": [options.reads.name], "writes": [sink.name for sink in options.writes]}
         names |= {"http": [sink.name for sink in options.endpoints]}
+        stdout = any(sink.lines == STDOUT for sink in options.files)
         restart_ns = None if given.restart == "never" else given.restart.after
         return Application(
-            given.run, given.instances, restart_ns, given.env, names, options.reads.partitions, given.ready_within
+            given.run,
+            given.instances,
+            restart_ns,
+            given.env,
+            names,
+            options.reads.partitions,
+            given.ready_within,
+            stdout,
+            _database(options),
         )
 
+    def check(self, options: PipelineOptions) -> None:
+        """See `chaoskit.contract.workloads.workload.Checking`."""
+        problems = Problems()
+        for index, sink in enumerate(options.writes):
+            if sink.lines is not None:
+                problems.tried(check_files, sink, options.writers(sink), f"workload.writes.{index}")
+            if sink.url:
+                problems.tried(check_query, sink, f"workload.writes.{index}")
+        problems.raise_any()
+
     def run(self, job: Job[Any]) -> None:
-        tasks = {PRODUCER: feed, CONSUMER: collect, OBSERVER: observe, _ENDPOINT: serve, AUDITOR: audit}
+        tasks = {PRODUCER: feed, CONSUMER: collect, OBSERVER: observe, AUDITOR: audit}
+        tasks |= {_ENDPOINT: serve, _LINES: follow, _ROWS: query}
         tasks[job.task.role](job)
+
+
+def _database(options: PipelineOptions) -> DatabaseUse | None:
+    """Return the database that is run for the application."""
+    sink = options.database
+    if sink is None or sink.postgresql is None:
+        return None
+    key = f"workload.writes.{options.writes.index(sink)}.{POSTGRESQL}"
+    return DatabaseUse(POSTGRESQL, sink.postgresql, sink.tables, key)

@@ -59,6 +59,7 @@ class FaultWindow:
         on_hosts: whether they are hosts; otherwise clients.
         delays: whether they may have been late for others, or silent.
         elsewhere: whether it is known to have hit no host that stored or led the partition, and no link.
+        damages: whether it may have taken data from its hosts, be it only what was not fsynced.
     """
 
     number: int
@@ -70,6 +71,7 @@ class FaultWindow:
     on_hosts: bool = True
     delays: bool = True
     elsewhere: bool = False
+    damages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,9 +239,15 @@ class Rooting(Protocol):
         ...
 
     def provision(
-        self, journal: Journal, count: int, options: Any, needed: Collection[type] = (), *, root: Root | None = None
+        self,
+        journal: Journal,
+        count: int,
+        options: Any,
+        needed: Collection[type] = (),
+        *,
+        roots: Sequence[Root | None] = (),
     ) -> Lab:
-        """Create the hosts, with another root if one is given; see `HostProvider.provision`."""
+        """Create the hosts; see `HostProvider.provision`. `roots`: the root of each host; None: this machine's."""
         ...
 
 

@@ -8,13 +8,30 @@ from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.base.quantities import SECOND
 
-APPLICATION, APPLICATIONS = "application", "applications"
-"""Targets of faults: the host of one instance, drawn; those of all of them. The first is also the role of its clients
-in the history, which are `application-0`, `application-1`, ..."""
+APPLICATION, APPLICATIONS, DATABASE = "application", "applications", "database"
+"""Targets of faults: the host of one instance, drawn; those of all of them; that of the database to which they write.
+The first is also the role of its clients in the history, which are `application-0`, `application-1`, ..."""
 
 
 BROKERS = "brokers"
 """The hosts of the system, for those who want to part the application from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUse:
+    """A database that is run for an application, on a host of its own.
+
+    Attributes:
+        kind: a plug-in of `chaoskit.databases`.
+        settings: its settings, in its own terms.
+        tables: statements that make its tables.
+        key: where the settings are written.
+    """
+
+    kind: str
+    settings: Mapping[str, Any]
+    tables: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +47,8 @@ class Application:
         names: further names in braces; the values are names of topics in the workload.
         partitions: how many partitions its instances own together once they are ready.
         ready_ns: how long that may take.
+        database: the database that is run for it, whose URL is `{url}`; None: none.
+        keeps_stdout: whether clients read what instances write to standard output.
     """
 
     run: Sequence[str]
@@ -39,6 +58,8 @@ class Application:
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     partitions: int = 1
     ready_ns: int = 60 * SECOND
+    keeps_stdout: bool = False
+    database: DatabaseUse | None = None
 
 
 @runtime_checkable
@@ -48,3 +69,8 @@ class Applying(Protocol):
     def application(self, options: Any) -> Application | None:
         """Return how its instances are run; None: its owner runs them."""
         ...
+
+
+def stdout_name(instance: int) -> str:
+    """Return the name of the file in `Job.logs` with the lines that an instance wrote to standard output."""
+    return f"{APPLICATION}-{instance}.stdout"

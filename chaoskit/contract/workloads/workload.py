@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
@@ -41,7 +42,7 @@ class ClientReport(TypedDict, total=False):
     Attributes:
         accepted: of the auditor: whether every partition accepted its probe.
         audited: of the auditor, at its end: whether it read everything.
-        why: why it did not.
+        why: why it did not; of another client: why it is in doubt what it read.
         failed: why another client can never work again, and stays idle.
         probed: of members of a group, and of the auditor: the partitions, as `topic/number`, of which they have
             received the auditor's probe. The group must receive each that the auditor has received, or at least go on
@@ -105,6 +106,9 @@ class Job(Generic[Options]):
         control: the link to the harness.
         bound_ns: time limit for the auditor's probes.
         application_hosts: addresses of the hosts of the application's instances.
+        logs: the folder of what the application's instances print.
+        database: URL of the database that runs beside the application; empty: there is none.
+        database_host: name of its host.
     """
 
     task: Task
@@ -114,6 +118,9 @@ class Job(Generic[Options]):
     control: Control
     bound_ns: int
     application_hosts: tuple[str, ...] = ()
+    logs: Path = Path()
+    database: str = ""
+    database_host: str = ""
 
 
 class Workload(Protocol):
@@ -158,6 +165,19 @@ class SideTopics(Protocol):
 
     def side_topics(self, options: Any) -> list[Topic]:
         """Return them, under the workload's own names."""
+        ...
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """Optional power of a workload: it uses something of the user's that may be out of order, such as a database."""
+
+    def check(self, options: Any) -> None:
+        """Reject that before anything is started.
+
+        Raises:
+            BadInput: names the key and the remedy.
+        """
         ...
 
 

@@ -1,6 +1,7 @@
 """What a fault of an application's host could have taken: the inputs that its instance owned, and had not committed.
 
-A fault of an instance that owns no partition, or has nothing to do, proves nothing about the application.
+A fault of an instance that owns no partition, or has nothing to do, proves nothing about the application. A fault of
+its database could have taken the inputs of all instances, and those as well that were committed right before.
 """
 
 from __future__ import annotations
@@ -23,18 +24,26 @@ from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, Owners
 def owned_inputs(history: History, subject: Subject) -> dict[int, int]:
     """Return how many inputs each fault of the application's hosts could have taken, by its number, of those of which
     that is known."""
-    hosts = subject.plan.scenario.cluster.application_hosts if subject.plan else []
-    struck = [effect for effect in effects(history.recorded_faults) if hosts and {*effect.targets} <= {*hosts}]
+    if subject.plan is None:
+        return {}
+    hosts, database = subject.plan.scenario.cluster.application_hosts, subject.plan.scenario.cluster.database_host
+    beside = {*hosts, database}
+    struck = [effect for effect in effects(history.recorded_faults) if hosts and {*effect.targets} <= beside]
     if not struck:
         return {}
     fed = list(_fed(history))
     known: dict[int, int] = {}
     for effect in struck:
-        instances = [hosts.index(target) for target in effect.targets]
+        instances = None if database in effect.targets else [hosts.index(target) for target in effect.targets]
         counts = [inputs.at_stake(effect, instances) for inputs in fed]
         if fed and None not in counts:
             known[effect.number] = sum(count or 0 for count in counts)
     return known
+
+
+_FLUSHED_NS = 1_000_000_000
+"""What a database has committed for so long is on its disk, whatever its settings are: PostgreSQL flushes after three
+times `wal_writer_delay` at the latest, 0.6 s."""
 
 
 class _Inputs:
@@ -51,15 +60,22 @@ class _Inputs:
         self._owners, self._owned_ns = owners.instance, end_ns[owners.op]
         self._committed, self._committed_ns = commits.next_position, start_ns[commits.op]
 
-    def at_stake(self, effect: Effect, instances: list[int]) -> int | None:
-        """Return how many inputs a fault could have taken of these instances; None if nobody knows who owned them."""
+    def at_stake(self, effect: Effect, instances: list[int] | None) -> int | None:
+        """Return how many inputs a fault could have taken of these instances, or of the database (None); None if nobody
+        knows who owned them."""
+        if instances is None:
+            return self._waiting(effect, effect.start_ns - _FLUSHED_NS)
         seen = int(np.searchsorted(self._owned_ns, effect.start_ns, side="right"))
         if not seen:
             return None
         if self._owners[seen - 1] not in instances:
             return 0
+        return self._waiting(effect, effect.start_ns)
+
+    def _waiting(self, effect: Effect, since_ns: int) -> int:
+        """Return how many inputs came before the end of a fault, and were not yet committed some time ago."""
         until_ns = (effect.done_ns or effect.start_ns) if effect.acts & Act.ENDS else effect.over_ns
-        committed = self._committed[self._committed_ns <= effect.start_ns].max(initial=0)
+        committed = self._committed[self._committed_ns <= since_ns].max(initial=0)
         waiting: Ints = self._position[(self._acked_ns <= until_ns) & (self._acked_ns != NONE)]
         return int(np.count_nonzero(waiting >= committed))
 

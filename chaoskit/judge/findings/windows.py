@@ -15,6 +15,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.contract.faults.nemesis import Nemesis
+from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
@@ -74,7 +75,16 @@ def _window(fault: Fault, kind: Nemesis | None) -> FaultWindow:
     times = fault.start_ns, fault.effective_ns, fault.healed_ns
     if kind is None:
         return FaultWindow(fault.number, fault.kind, *times, fault.targets)
-    return FaultWindow(fault.number, fault.kind, *times, fault.targets, kind.hits == "hosts", kind.delays)
+    damage = kind.damage(kind.parameters.model_validate(fault.parameters))
+    return FaultWindow(
+        fault.number,
+        fault.kind,
+        *times,
+        fault.targets,
+        kind.hits == "hosts",
+        kind.delays,
+        damages=damage is not Damage.NONE,
+    )
 
 
 def _struck(

@@ -12,6 +12,8 @@ from chaoskit.base.columns import Ints, integers
 from chaoskit.model.observations.row import Row, of_kinds
 
 FED, OUTPUTS, PROGRESSED, OWNED = "fed", "outputs", "progressed", "owned"
+UNORDERED, GONE, LEAST, MOST = "unordered", "gone", "least-outputs", "most-outputs"
+DATABASE_HOST, DATABASE_SETTING = "database-host", "database-setting"
 
 START, EXIT = "start", "exit"
 """Operations of an instance of the application: it was started; it ended, and the error says how."""
@@ -48,21 +50,113 @@ class Outputs:
     """How many outputs each input must have in a partition's topic (`collect`).
 
     Attributes:
-        least, most: the bounds.
+        least, most: the bounds, of inputs that have none of their own (`OwnOutputs`).
+        ordered: whether positions tell which of two outputs came first.
     """
 
     least: int
     most: int
+    ordered: bool = True
 
     def rows(self) -> Iterator[Row]:
-        """Yield its row."""
+        """Yield its rows."""
         yield Row(OUTPUTS, value=self.least, position=self.most)
+        if not self.ordered:
+            yield Row(UNORDERED)
 
     @staticmethod
     def read(observations: pa.Table) -> Outputs | None:
         """Return the bounds; None if nobody said them."""
         rows = of_kinds(observations, OUTPUTS).to_pylist()
-        return Outputs(rows[0]["value"], rows[0]["position"]) if rows else None
+        ordered = not of_kinds(observations, UNORDERED).num_rows
+        return Outputs(rows[0]["value"], rows[0]["position"], ordered) if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOutputs:
+    """How many outputs one input must have (its `send`).
+
+    Attributes:
+        value: the input.
+        least, most: the bounds.
+    """
+
+    value: int
+    least: int
+    most: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its rows."""
+        yield Row(LEAST, value=self.value, position=self.least)
+        yield Row(MOST, value=self.value, position=self.most)
+
+
+class OwnBounds(NamedTuple):
+    """All `OwnOutputs` of a partition: the inputs, and the bounds of each."""
+
+    value: Ints
+    least: Ints
+    most: Ints
+
+    @classmethod
+    def read(cls, observations: pa.Table) -> OwnBounds:
+        """Read them from the observations of a partition."""
+        least, most = of_kinds(observations, LEAST), of_kinds(observations, MOST)
+        return cls(integers(least["value"]), integers(least["position"]), integers(most["position"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OutputGone:
+    """An output that was read before is there no more (`look`).
+
+    Attributes:
+        position: where it was.
+    """
+
+    position: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(GONE, position=self.position)
+
+
+class GoneOutputs(NamedTuple):
+    """All `OutputGone` of a partition, in order of `op`: the operation that missed it, and its position."""
+
+    op: Ints
+    position: Ints
+
+    @classmethod
+    def read(cls, observations: pa.Table) -> GoneOutputs:
+        """Read them from the observations of a partition."""
+        rows = of_kinds(observations, GONE)
+        return cls(integers(rows["op"]), integers(rows["position"]))
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSink:
+    """The outputs are rows of a database (`collect`).
+
+    Attributes:
+        host: the host of the lab on which it runs; empty: it is somebody else's.
+        forgets: its setting by which it loses in a power cut what it has committed, such as `fsync: off`; empty: it has
+            none, or nobody knows.
+    """
+
+    host: str
+    forgets: str
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its rows."""
+        yield Row(DATABASE_HOST, name=self.host)
+        yield Row(DATABASE_SETTING, name=self.forgets)
+
+    @staticmethod
+    def read(observations: pa.Table) -> DatabaseSink | None:
+        """Return it; None if the outputs are no rows."""
+        hosts = of_kinds(observations, DATABASE_HOST)["name"].to_pylist()
+        settings = of_kinds(observations, DATABASE_SETTING)["name"].to_pylist()
+        return DatabaseSink(hosts[0] or "", settings[0] or "") if hosts else None
 
 
 @dataclass(frozen=True, slots=True)

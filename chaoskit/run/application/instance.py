@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from chaoskit.contract.hosts.host import HostError, ServiceHost
@@ -20,6 +20,7 @@ SERVICE = "application"
 """The name of the service that an instance is on its host."""
 
 _LOOK_S = 0.05
+_KEPT_S = 5.0
 _WORDS = 5
 _STDIN = 'exec "$@" < /dev/null'
 
@@ -33,6 +34,7 @@ class Instance:
         argv: its command.
         env: its environment, in addition to that of chaoskit.
         log: where its output is kept.
+        lines: where its standard output is kept besides, for clients that read it; None: it is not.
         recorder: records when it begins and ends.
         restart_ns: how long after its end it is started again; None: never.
         held: returns whether a fault decides whether it runs.
@@ -49,6 +51,7 @@ class Instance:
         argv: Sequence[str],
         env: Mapping[str, str],
         log: Path,
+        lines: Path | None,
         recorder: WalRecorder,
         restart_ns: int | None,
         held: Callable[[str], bool],
@@ -58,11 +61,13 @@ class Instance:
         self.ends: int = 0
         self._argv = ["env", *(f"{key}={value}" for key, value in env.items()), "sh", "-c", _STDIN, "instance", *argv]
         self._log = log
+        self._lines = lines
         self._recorder = recorder
         self._restart_ns = restart_ns
         self._held = held
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._keeping: threading.Thread | None = None
         self._ended_ns = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._supervise, name=name, daemon=True)
@@ -88,7 +93,8 @@ class Instance:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
             self._process.stdin.close()
-            threading.Thread(target=self._keep, args=(self._process,), daemon=True).start()
+            self._keeping = threading.Thread(target=self._keep, args=(self._process,), daemon=True)
+            self._keeping.start()
             self.host.put(f"{_in_namespace(self._process.pid)}\n".encode(), self.host.pid_path(SERVICE))
             self._recorder.complete(op)
 
@@ -109,6 +115,7 @@ class Instance:
             process = self._process
             if process is None or process.poll() is not None:
                 self._note_end()
+                self._end_keeping()
                 return True
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGCONT)
@@ -123,7 +130,13 @@ class Instance:
             process.kill()
             process.wait()
             self._note_end()
+            self._end_keeping()
         return gentle
+
+    def _end_keeping(self) -> None:
+        """Wait until all that it wrote is kept; what it started itself may still hold its output open."""
+        if self._keeping is not None:
+            self._keeping.join(_KEPT_S)
 
     def _supervise(self) -> None:
         while not self._stopping.wait(_LOOK_S):
@@ -149,11 +162,16 @@ class Instance:
         self._recorder.complete(op, OK if code == 0 else INFO, how)
 
     def _keep(self, process: subprocess.Popen[bytes]) -> None:
-        """Append what it writes to standard output to its log."""
+        """Append what it writes to standard output to its log, and each whole line to where clients read it."""
         assert process.stdout is not None
-        with process.stdout as lines, self._log.open("ab", buffering=0) as log:
+        with ExitStack() as files:
+            lines = files.enter_context(process.stdout)
+            log = files.enter_context(self._log.open("ab", buffering=0))
+            kept = None if self._lines is None else files.enter_context(self._lines.open("ab", buffering=0))
             for line in lines:
                 log.write(line)
+                if kept is not None and line.endswith(b"\n"):
+                    kept.write(line)
 
 
 def _in_namespace(pid: int) -> int:

@@ -12,10 +12,11 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.contract.workloads.application import APPLICATION, Application
+from chaoskit.contract.workloads.application import APPLICATION, Application, stdout_name
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.run.application.instance import SERVICE, Instance
+from chaoskit.run.deployment import LOGS
 from chaoskit.run.faults.occupancy import Occupancy
 
 _STOP_S = 10.0
@@ -58,7 +59,7 @@ class Instances:
         self.hosts = hosts
         self.occupancy: Occupancy | None = None
         self._application = application
-        logs = folder / "logs" / "application"
+        logs = folder / LOGS / APPLICATION
         logs.mkdir(parents=True, exist_ok=True)
         self._wals: list[WalWriter] = []
         self._instances: dict[str, Instance] = {}
@@ -72,6 +73,7 @@ class Instances:
                 [filled(part, known) for part in application.run],
                 {key: filled(value, known) for key, value in application.env.items()},
                 logs / f"{name}.log",
+                logs / stdout_name(number) if application.keeps_stdout else None,
                 WalRecorder(wal, run_id, namespace),
                 application.restart_ns,
                 self._held,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from chaoskit.base.errors import RunFailed
@@ -14,14 +13,13 @@ from chaoskit.history.format.origin import read_run_id
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Fleet
+from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
 
 _ANY_PORT = 9
 
 
-def start_application(
-    plan: Plan, deployment: Deployment, fleet: Fleet, folder: Path, in_system: Callable[[str], str]
-) -> Instances:
+def start_application(plan: Plan, deployment: Deployment, fleet: Fleet, folder: Path, tenancy: Tenancy) -> Instances:
     """Start all instances, and wait until they read.
 
     Args:
@@ -29,7 +27,7 @@ def start_application(
         deployment: the deployment, with the hosts of the instances.
         fleet: the clients that watch and serve the application.
         folder: the run folder.
-        in_system: maps a workload topic to its name in the system.
+        tenancy: the names of the trial's topics in the system, and its database.
 
     Raises:
         RunFailed: it does not start, or does not read.
@@ -42,7 +40,12 @@ def start_application(
         for client in fleet.clients
         for topic, path in client.worker.result.get("serves", {}).items()
     }
-    names = {"python": sys.executable, "endpoints": deployment.service.power(Endpoints).endpoints()}
+    in_system = tenancy.in_system
+    names = {
+        "url": tenancy.database,
+        "python": sys.executable,
+        "endpoints": deployment.service.power(Endpoints).endpoints(),
+    }
     for name, topics in application.names.items():
         places = [served.get(topic, in_system(topic)) for topic in topics]
         names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}

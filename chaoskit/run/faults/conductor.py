@@ -19,9 +19,9 @@ from pathlib import Path
 from chaoskit.contract.event import FaultDropped, Watcher
 from chaoskit.contract.faults.nemesis import ClientProcess
 from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.power import Powered
 from chaoskit.contract.systems.service import Service
 from chaoskit.history.compacting.faults import FaultLog
-from chaoskit.run.application.instances import Instances
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Occupancy
 from chaoskit.run.faults.restoring import restores
@@ -46,7 +46,7 @@ class Conductor:
         in_system: maps a workload topic to its name in the system.
         changed: called when a fault is about to begin, was proved, or was healed.
         triggers: what faults wait for that do not begin at a time; None if none does.
-        application: the instances of the application under test.
+        beside: what runs on other hosts: the instances of the application under test, its database.
 
     Attributes:
         course: what became of the faults so far.
@@ -67,13 +67,13 @@ class Conductor:
         in_system: Callable[[str], str] = str,
         changed: Callable[[], None] = lambda: None,
         triggers: Triggers | None = None,
-        application: Instances | None = None,
+        beside: Sequence[Powered] = (),
     ) -> None:
         stop = threading.Event()
         targeting = Targeting(plan, service, lab, in_system, stop)
         self.course: Course = Course(
             service=service,
-            application=application,
+            beside=beside,
             lab=lab,
             clients={client.name: client for client in clients},
             folder=folder,

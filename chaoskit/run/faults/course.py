@@ -13,11 +13,11 @@ from chaoskit.base.store import TIMELINE, write_yaml
 from chaoskit.contract.event import FaultFailed, Watcher
 from chaoskit.contract.faults.nemesis import ClientProcess
 from chaoskit.contract.hosts.host import Doubt, ServiceHost
+from chaoskit.contract.power import Powered
 from chaoskit.contract.systems.service import Service
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull, room_in
-from chaoskit.run.application.instances import Instances
 from chaoskit.run.faults.due import Due
 from chaoskit.run.faults.occupancy import Occupancy
 from chaoskit.run.faults.targeting import Targeting
@@ -31,7 +31,7 @@ class Course:
 
     Attributes:
         service: the system that they target.
-        application: the instances of the application under test, as the service of their hosts; None: there is none.
+        beside: what runs on other hosts than the system: the instances of the application under test, its database.
         lab: all hosts of the lab.
         clients: the workload's clients, by name.
         folder: the run folder.
@@ -57,7 +57,7 @@ class Course:
     """
 
     service: Service
-    application: Instances | None
+    beside: Sequence[Powered]
     lab: Sequence[ServiceHost]
     clients: Mapping[str, ClientProcess]
     folder: Path

@@ -15,6 +15,7 @@ from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, Strike, is_dark
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import nemesis
+from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.run.faults.boots import Boots
@@ -162,11 +163,12 @@ class RunningFault:
         )
 
     def _service(self, targets: Sequence[str]) -> Any:
-        """Return what runs on the targets: the application, if they are all its hosts, or else the system."""
-        application = self._course.application
-        if application is None or not {host.name for host in application.hosts}.issuperset(targets):
-            return self._course.service
-        return application
+        """Return what runs on the targets: the application, or its database, if they are all its hosts; otherwise the
+        system."""
+        for other in self._course.beside:
+            if {host.name for host in other.power(Installation).hosts}.issuperset(targets):
+                return other
+        return self._course.service
 
     def _inject(self) -> None:
         """Begin, and prove the effect."""

@@ -13,7 +13,7 @@ from chaoskit.contract.systems.node import Node, Nodes
 from chaoskit.contract.systems.owned import Owned
 from chaoskit.contract.systems.role import Every
 from chaoskit.contract.systems.service import Placing, Service
-from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS
+from chaoskit.contract.workloads.application import APPLICATION, APPLICATIONS, BROKERS, DATABASE
 from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
@@ -44,6 +44,7 @@ class Targeting:
         self._service = service
         self._in_system = in_system
         self._stop = stop
+        self._database = plan.scenario.cluster.database_host
         self._instances = plan.scenario.cluster.application_hosts
         self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
@@ -58,6 +59,8 @@ class Targeting:
             return list(self.nodes)
         if self._instances and name in (APPLICATION, APPLICATIONS):
             return self._instances if name == APPLICATIONS else [self._instances[int(pick * len(self._instances))]]
+        if self._database and name == DATABASE:
+            return [self._database]
         if self._instances and name == BROKERS and name not in self._plan.system.roles:
             return self._plan.scenario.cluster.system_hosts
         return [name] if name in self.nodes else self._holders(name, pick)

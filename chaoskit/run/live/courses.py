@@ -32,7 +32,7 @@ def new_course(
     targeting = Targeting(plan, deployment.service, deployment.hosts, tenancy.in_system, stop)
     return Course(
         service=deployment.service,
-        application=None,
+        beside=(),
         lab=deployment.hosts,
         clients={},
         folder=folder,

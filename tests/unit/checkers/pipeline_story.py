@@ -38,6 +38,21 @@ class Pipeline(Story):
         """Outputs of inputs were read, each at its position."""
         self.op("consumer-0", "poll", *(received(place, value, at) for value, at in outputs), start=start)
 
+    def loses(self, *positions: int, place: str = OUT, start: int | None = None) -> None:
+        """Outputs that were read before are gone."""
+        rows = [observed("gone", place, position=position) for position in positions]
+        self.op("rows-0", "look", *rows, start=start)
+
+    def needs(self, value: int, least: int, most: int, place: str = IN) -> None:
+        """An input has bounds of its own."""
+        bounds = observed("least-outputs", place, value, least), observed("most-outputs", place, value, most)
+        self.op("producer-0", "feed", *bounds)
+
+    def in_database(self, host: str, forgets: str, place: str = OUT) -> None:
+        """The outputs are rows of a database."""
+        rows = observed("database-host", place, name=host), observed("database-setting", place, name=forgets)
+        self.op("rows-0", "collect", *rows)
+
     def commit(self, next_position: int, start: int | None = None, place: str = IN) -> None:
         """A group of the application's committed a position."""
         row = observed("progressed", place, position=next_position, name="g")
@@ -65,10 +80,13 @@ def pipeline(
     *,
     ordered: bool = False,
     within: int | None = None,
+    arranged: bool = True,
 ) -> Pipeline:
-    """A pipeline that nobody has fed yet; `within` in ns."""
+    """A pipeline that nobody has fed yet; `within` in ns; `arranged`: positions tell which output came first."""
     story = Pipeline()
     places = [observed("fed", place, value=int(ordered), position=within) for place in (IN, IN_1)]
     story.op("producer-0", "feed", *places)
     story.op("consumer-0", "collect", *(observed("outputs", sink, outputs[0], outputs[1]) for sink in sinks))
+    if not arranged:
+        story.op("consumer-0", "collect", *(observed("unordered", sink) for sink in sinks))
     return story

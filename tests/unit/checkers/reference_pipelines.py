@@ -37,6 +37,14 @@ class Application:
         self.bounds = {
             row["topic"]: (row["value"], row["position"]) for row in observations if row["kind"] == "outputs"
         }
+        self.unordered = {row["topic"] for row in observations if row["kind"] == "unordered"}
+        for row in observations:
+            if row["kind"] == "gone":
+                self.outputs.pop((row["topic"], row["partition"], row["position"]), None)
+        self.own = {
+            kind: {row["value"]: row["position"] for row in observations if row["kind"] == kind}
+            for kind in ("least-outputs", "most-outputs")
+        }
         self.fed = next(row for row in observations if row["kind"] == "fed")
         self.commits = [row for row in observations if row["kind"] == "progressed"]
 
@@ -44,6 +52,14 @@ class Application:
         """Return the outputs of an input in a topic, in order of time."""
         mine = [row for row in self.outputs.values() if row["value"] == value and row["topic"] == topic]
         return sorted(mine, key=lambda row: (row["received_ns"], row["position"]))
+
+    def least(self, value: int, topic: str) -> int:
+        """Return how many outputs an input must have in a topic."""
+        return int(self.own["least-outputs"].get(value, self.bounds[topic][0]))
+
+    def most(self, value: int, topic: str) -> int:
+        """Return how many outputs an input may have in a topic."""
+        return int(self.own["most-outputs"].get(value, self.bounds[topic][1]))
 
     def done(self, value: int) -> bool:
         partition, position = self.inputs[value]["partition"], min(self.kept[value])
@@ -63,29 +79,29 @@ class Application:
 
 
 def missing(run: Application) -> Iterator[Found]:
-    needed = any(least for least, _ in run.bounds.values())
     for value in run.inputs:
+        needed = any(run.least(value, topic) for topic in run.bounds)
         if value not in run.kept:
             continue
         counts = {topic: len(run.of(value, topic)) for topic in run.bounds}
         if needed and not any(counts.values()):
             yield "unprocessed" if run.done(value) else "not-drained", value
-        elif any(counts[topic] < least * len(run.kept[value]) for topic, (least, _) in run.bounds.items()):
+        elif any(counts[topic] < run.least(value, topic) * len(run.kept[value]) for topic in run.bounds):
             yield "half-processed", value
 
 
 def repeated(run: Application) -> Iterator[Found]:
     for value in run.inputs:
         copies = max(1, len(run.kept.get(value, ())))
-        for topic, (_, most) in run.bounds.items():
-            for row in run.of(value, topic)[most * copies :]:
+        for topic in run.bounds:
+            for row in run.of(value, topic)[run.most(value, topic) * copies :]:
                 yield "processed-twice", topic, row["partition"], row["position"]
 
 
 def disordered(run: Application) -> Iterator[Found]:
     if not run.fed["value"]:
         return
-    for topic in run.bounds:
+    for topic in run.bounds.keys() - run.unordered:
         written = [row for row in run.outputs.values() if row["topic"] == topic and row["value"] in run.kept]
         first: dict[int, Row] = {}
         for row in sorted(written, key=lambda row: (row["partition"], row["position"])):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from pipeline_story import IN, IN_1, OUT, OUT_2, Pipeline, pipeline
+from pipeline_story import IN, IN_1, MS, OUT, OUT_2, Pipeline, pipeline
 from reference_pipelines import Application, Found
 
+from chaoskit.contract.checkers.checker import FaultWindow
 from checkers.pipeline.pipelines import PipelineChecker
 
 OWN = {anomaly.name for anomaly in PipelineChecker.anomalies}
@@ -20,7 +24,7 @@ def applications(draw: st.DrawFn) -> Pipeline:
     least = draw(st.integers(0, 2))
     outputs = least, max(1, least + draw(st.integers(0, 1)))
     within = draw(st.sampled_from([None, 1_000_000_000]))
-    story = pipeline(outputs, sinks, ordered=draw(st.booleans()), within=within)
+    story = pipeline(outputs, sinks, ordered=draw(st.booleans()), within=within, arranged=draw(st.booleans()))
     story.feed(draw(st.sets(st.integers(0, 5))), IN, key=draw(st.sampled_from([None, "k"])), kept=draw(st.booleans()))
     story.feed(draw(st.sets(st.integers(6, 9))), IN_1, key="k", kept=draw(st.booleans()))
     for sink in sinks:
@@ -28,6 +32,10 @@ def applications(draw: st.DrawFn) -> Pipeline:
         for value in draw(st.lists(st.integers(0, 10), max_size=12)):
             story.write((value, at), place=sink, start=draw(st.sampled_from([None, 3000])))
             at += draw(st.sampled_from([1, 1, 1, 0]))
+        story.loses(*draw(st.sets(st.integers(0, 6), max_size=2)), place=sink)
+    for value in draw(st.sets(st.integers(0, 5), max_size=2)):
+        least = draw(st.integers(0, 2))
+        story.needs(value, least, least + draw(st.integers(0, 1)))
     for place in draw(st.lists(st.sampled_from([IN, IN_1]), max_size=3)):
         story.commit(draw(st.integers(0, 10)), place=place)
     return story
@@ -135,6 +143,64 @@ def test_a_partition_that_has_no_owner_for_a_while_has_not_moved() -> None:
 
     (detail,) = details(story, "processed-twice")
     assert "without idempotence" in detail
+
+
+def stored(forgets: str = "synchronous_commit: off", **cut: Any) -> Pipeline:
+    """Outputs in a database whose host loses power."""
+    story = fed()
+    story.in_database("n6", forgets)
+    times = {"start_ns": 8000 * MS, "effective_ns": 8100 * MS, "healed_ns": 11_000 * MS, "targets": ("n6",)}
+    story.faults = (FaultWindow(0, "power-cut", **{"damages": True, **times, **cut}),)
+    story.ends(1, 8200)
+    return story
+
+
+def test_a_database_that_forgets_what_was_seen_is_blamed() -> None:
+    story = stored()
+    story.write((2, 2), (3, 3), start=7800)
+    story.commit(4, 7900)
+    story.loses(2, 3, start=12_000)
+
+    (detail,) = details(story, "unprocessed")
+    assert detail == (
+        "its output was in out at 7.80 s, and is gone since 12.01 s: the power-cut of n6 (its database has "
+        "synchronous_commit: off) at 8.00 s took what was not flushed; set synchronous_commit: on and fsync: on"
+    )
+
+
+def test_a_database_that_forgets_before_anybody_looked_is_blamed() -> None:
+    story = stored()
+    story.commit(4, 7900)
+
+    (detail,) = details(story, "unprocessed")
+    assert "committed at 7.90 s, about when the power-cut of n6 (its database has synchronous_commit: off)" in detail
+
+
+def test_rows_that_are_gone_for_no_known_reason() -> None:
+    story = stored(targets=("n1",))
+    story.write((2, 2), (3, 3), start=7800)
+    story.commit(4, 7900)
+    story.loses(2, 3, start=12_000)
+
+    (detail,) = details(story, "unprocessed")
+    assert detail.endswith("the sink lost it, or somebody deleted it")
+
+
+@pytest.mark.parametrize(
+    ("forgets", "cut"),
+    [
+        ("", {}),
+        ("fsync: off", {"damages": False}),
+        ("fsync: off", {"targets": ("n4",)}),
+        ("fsync: off", {"start_ns": MS}),
+    ],
+)
+def test_a_database_that_keeps_what_it_committed_is_not_blamed(forgets: str, cut: dict[str, Any]) -> None:
+    story = stored(forgets, **({"effective_ns": 2 * MS} if "start_ns" in cut else {}), **cut)
+    story.commit(4, 7900)
+
+    (detail,) = details(story, "unprocessed")
+    assert "application-1 ended at 8.20 s" in detail
 
 
 def test_what_repeats_without_an_end_or_a_rebalance_repeats_by_itself() -> None:

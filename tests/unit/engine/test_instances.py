@@ -73,6 +73,7 @@ def made(tmp_path: Path) -> Iterator[Callable[..., tuple[Instance, Seat]]]:
             argv,
             {"GREETING": "hello"},
             log,
+            tmp_path / "application-0.stdout",
             WalRecorder(wal, 1),
             restart_ns,
             holds,
@@ -127,6 +128,15 @@ def test_its_output_and_its_environment(made: Callable[..., tuple[Instance, Seat
     instance, _ = made('echo "$GREETING"; echo there >&2; exit 1', restart_s=None)
     instance.begin()
     _soon(lambda: {"hello", "there"} <= set(instance.last_words().split()))
+
+
+def test_whole_lines_of_its_standard_output(made: Callable[..., tuple[Instance, Seat]], tmp_path: Path) -> None:
+    instance, _ = made('echo one; echo two >&2; echo three; printf "no line"', restart_s=None)
+    instance.begin()
+    _soon(lambda: not instance.running())
+    instance.stop(1)
+
+    assert (tmp_path / "application-0.stdout").read_text() == "one\nthree\n"
 
 
 def test_what_happened_is_in_the_history(made: Callable[..., tuple[Instance, Seat]], tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class Supervised:
 
 
 def _tenancy(cluster: Any) -> Tenancy:
-    given: Any = SimpleNamespace(service=cluster, namespace=str, on=lambda _: None)
+    given: Any = SimpleNamespace(service=cluster, database=None, namespace=str, on=lambda _: None)
     return Tenancy(plan(), given, Path(), given)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from runs import StoryRun, counts_of
@@ -19,9 +20,11 @@ ORDERS, PAYMENTS = "orders", "payments"
 class ApplicationRun(StoryRun):
     """A run of two instances on n4 and n5, which read one partition and write another."""
 
-    def __init__(self, folder: Path, promise: str) -> None:
+    def __init__(
+        self, folder: Path, promise: str, writes: Sequence[Mapping[str, Any]] = ({"topic": PAYMENTS},)
+    ) -> None:
         application = {"run": ["app"], "instances": 2}
-        load = {"kind": "pipeline", "reads": {"topic": ORDERS}, "writes": {"topic": PAYMENTS}, "duration": "60s"}
+        load = {"kind": "pipeline", "reads": {"topic": ORDERS}, "writes": list(writes), "duration": "60s"}
         super().__init__(folder, {**load, "promise": promise, "rate": 10, "application": application})
         write_topics(self.folder / "wal", {ORDERS: LOG.name, PAYMENTS: OUTPUT.name})
         self.led("n1", topics=(ORDERS, PAYMENTS))
@@ -95,3 +98,17 @@ def test_a_fault_of_an_instance_that_owns_nothing_proves_nothing(
     assert judged.verdict == verdict, judged.problems
     assert bool(judged.faults[0]["at_stake"]) == at_stake
     assert any("nothing was at stake" in problem for problem in judged.problems) != at_stake
+
+
+@pytest.mark.parametrize(("committed", "at_stake"), [(4.0, 96), (19.5, 200)])
+def test_a_fault_of_the_database_may_take_what_was_committed_right_before(
+    tmp_path: Path, committed: float, at_stake: int
+) -> None:
+    database = {"sql": "select id from paid", "postgresql": {}}
+    run = ApplicationRun(tmp_path, "at-least-once", [{"topic": PAYMENTS}, database])
+    run.fault("power-cut", ("n6",), 20, 22)
+    run.committed(104, committed)
+    run.wrote(range(400), 50)
+    run.committed(400, 55)
+
+    assert _verdict(run).faults[0]["at_stake"] == at_stake

@@ -12,6 +12,7 @@ from chaoskit.contract.mistakes import validated
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.inputs import Payload, value_of
 from workloads.pipeline.options import PipelineOptions
+from workloads.pipeline.workload import PipelineWorkload
 
 WHOLE: Mapping[str, Any] = {
     "reads": {"topic": "orders", "partitions": 3},
@@ -27,6 +28,11 @@ def options(**given: Any) -> PipelineOptions:
 def make_order(number: int) -> dict[str, Any]:
     """A payload of the user's."""
     return {"order": {"id": number}, "amount": 7}
+
+
+def as_many(number: int) -> Any:
+    """How many outputs an input has, of the user's."""
+    return {0: 0, 1: (1, 3), 2: 2}.get(number, "many")
 
 
 @pytest.mark.parametrize(
@@ -83,8 +89,24 @@ def test_where_the_id_is(
         ({"identity": {"key": True, "header": "id"}}, "give one of"),
         ({"outputs": "2..1"}, "no range"),
         ({"outputs": 0}, "no range"),
-        ({"writes": {}}, "either topic, or http"),
-        ({"writes": {"topic": "a", "http": "/b"}}, "either topic, or http"),
+        ({"outputs": {"python": "nothing.here:count"}}, "cannot be imported"),
+        ({"writes": {}}, "write one of topic, http"),
+        ({"writes": {"topic": "a", "http": "/b"}}, "write one of topic, http"),
+        ({"writes": {"lines": "stdout", "sql": "select 1", "postgresql": {}}}, "write one of topic, http"),
+        ({"writes": {"lines": "out.log"}}, "neither stdout nor the full path of a file"),
+        ({"writes": {"lines": "stdout", "partitions": 2}}, "partitions belongs to a topic"),
+        ({"writes": {"lines": "stdout"}, "identity": "key"}, "lines:stdout has neither keys nor headers"),
+        ({"writes": {"http": "/pay"}, "identity": "key"}, "http:/pay has no keys"),
+        ({"writes": {"lines": "stdout"}, "application": {"external": True}}, "of instances that chaoskit starts"),
+        ({"writes": {"sql": "select 1"}}, "sql needs a database"),
+        ({"writes": {"sql": "select 1", "url": "sqlite:////a.db", "postgresql": {}}}, "sql needs a database"),
+        ({"writes": {"sql": "select 1", "url": "sqlite:////a.db", "tables": "create"}}, "make those of url yourself"),
+        ({"writes": {"topic": "a", "url": "sqlite:////a.db"}}, "url belongs to sql"),
+        ({"writes": {"sql": "select 1", "postgresql": {}}, "application": {"external": True}}, "hosts of the lab only"),
+        (
+            {"writes": [{"sql": "select 1", "postgresql": {}}, {"sql": "select 2", "postgresql": {}}]},
+            "chaoskit runs one database",
+        ),
         ({"writes": {"http": "/b", "partitions": 2}}, "partitions belongs to a topic"),
         ({"writes": {"topic": "orders"}}, "name a topic twice"),
         ({"application": {}}, "run is missing"),
@@ -105,6 +127,18 @@ def test_what_makes_no_sense_is_refused(given: Mapping[str, Any], words: str) ->
         {},
         {"writes": [{"topic": "a", "partitions": 2}, {"http": "/pay", "key": "Idempotency-Key"}]},
         {"writes": {"http": "/pay", "answers": [{"from": "1s", "to": "2s", "do": "slow", "by": "3s"}]}},
+        {"outputs": 2},
+        {"outputs": [1, 3]},
+        {"outputs": {"python": "test_pipeline_options:as_many"}},
+        {"writes": [{"lines": "stdout"}, {"lines": "/tmp/payments-{instance}.log"}]},
+        {
+            "writes": {
+                "sql": "select id from paid",
+                "postgresql": {"fsync": False},
+                "tables": "create table paid (id int)",
+            }
+        },
+        {"writes": {"sql": "select id from paid", "url": {"env": "DATABASE"}}},
         {"outputs": "0..2", "identity": {"json": "/id"}, "payload": {"json": {"id": "{id}"}}},
         {"application": {"external": True}},
         {"application": {"run": "exec app", "restart": "never", "env": {"A": "b"}}},
@@ -122,3 +156,29 @@ def test_inputs_of_a_key_go_to_one_partition() -> None:
     assert len(routes) == 20
     assert len({(key, partition) for _, partition, key in routes}) == 20
     assert {partition for _, partition, _ in routes} == {0, 1, 2}
+
+
+def test_a_function_says_how_many_outputs_an_input_has() -> None:
+    count = options(outputs={"python": "test_pipeline_options:as_many"}).outputs
+
+    assert [count.of(number) for number in range(3)] == [(0, 0), (1, 3), (2, 2)]
+    with pytest.raises(BadInput, match="returned 'many' for 3"):
+        count.of(3)
+    assert options(outputs="0..1").outputs.of(3) == (0, 1)
+
+
+def test_a_sink_has_a_name_and_partitions() -> None:
+    files = {"lines": "/tmp/a-{instance}"}, {"lines": "/tmp/b"}
+    given = options(
+        writes=[{"lines": "stdout"}, *files, {"sql": "select id\n  from paid", "postgresql": {}}],
+        application={"run": ["app"], "instances": 2},
+    )
+    topics = {topic.name: topic.partitions for topic in PipelineWorkload().topics(given, 3)}
+
+    assert topics == {
+        "orders": 3,
+        "lines:stdout": 2,
+        "lines:/tmp/a-{instance}": 2,
+        "lines:/tmp/b": 1,
+        "sql:select id from paid": 1,
+    }

@@ -11,8 +11,9 @@ from typing import Any
 from chaoskit.contract.clients.application import Record
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.audit import Bounds
-from workloads.pipeline.collector import OutputLog, expect_outputs
-from workloads.pipeline.options import Answering, PipelineOptions, SinkOptions
+from workloads.pipeline.options import PipelineOptions
+from workloads.pipeline.sinks.options import Answering, SinkOptions
+from workloads.pipeline.sinks.outputs import OutputLog, expect_outputs
 
 _POLL_S = 0.05
 
@@ -24,7 +25,7 @@ class _Taking:
         self._sink = sink
         self._job = job
         self._topic = job.recorder.in_system(sink.name)
-        self._log = OutputLog(job.recorder, job.options)
+        self.log = OutputLog(job.recorder, job.options)
         self._taken: set[str] = set()
         self._asked = 0
         self.start_ns: int = 0
@@ -48,7 +49,7 @@ class _Taking:
         self._taken.add(key)
         lowered = {name: value.encode() for name, value in headers.items()}
         op = recorder.invoke("receive")
-        self._log.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
+        self.log.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
         recorder.complete(op)
         self.position += 1
 
@@ -56,7 +57,7 @@ class _Taking:
 def serve(job: Job[PipelineOptions]) -> None:
     """Serve an endpoint until stopped."""
     sink = job.options.endpoints[job.task.index]
-    expect_outputs(job, [sink.name])
+    expect_outputs(job, [(sink.name, 0)])
     taking, lock = _Taking(job, sink), threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -101,3 +102,4 @@ def serve(job: Job[PipelineOptions]) -> None:
         end = taking.position
         job.recorder.audited(job.recorder.in_system(sink.name), 0, Bounds(0, end, True, end))
     job.control.report(job.recorder.report())
+    job.control.result({"why": taking.log.misfit})

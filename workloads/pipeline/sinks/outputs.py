@@ -1,23 +1,20 @@
-"""Reads what the application writes to topics, and attributes it to its inputs."""
+"""Attributes outputs to their inputs, and records them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import compress
 
-from chaoskit.contract.clients.application import ApplicationClients, Record
+from chaoskit.contract.clients.application import Record
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.records import as_delivery
-from chaoskit.load.reports import Reports
-from chaoskit.load.schedule import Schedule
 from chaoskit.model import payload
-from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.pipeline import UNIDENTIFIED, Outputs
-from chaoskit.model.outcome import FAIL, OK
+from chaoskit.model.place import Place
 from workloads.pipeline.options import PipelineOptions
 
-_POLL_S = 0.1
 _SHOWN = 200
 
 
@@ -50,6 +47,20 @@ class OutputLog:
         self.write(op, records, values)
         return values
 
+    def of_inputs(self, op: int, records: Sequence[Record]) -> list[bool]:
+        """Record those of some outputs that have an id, and return which have; the others are none."""
+        values = [self._value(record) for record in records]
+        identified = [value != UNIDENTIFIED for value in values]
+        self.write(op, list(compress(records, identified)), list(compress(values, identified)))
+        return identified
+
+    @property
+    def misfit(self) -> str:
+        """Why nothing that was written could be attributed; empty if something could, or nothing was written."""
+        return (
+            f"identity fits no output; the first one is {self.strange}" if self.strange and not self.identified else ""
+        )
+
     def write(self, op: int, records: Sequence[Record], values: Sequence[int]) -> None:
         """Record messages that an operation read, whose values are known."""
         now_ns = time.monotonic_ns()
@@ -75,29 +86,9 @@ def shown(record: Record) -> str:
     return f"{text!r}{key}{', headers ' + headers if headers else ''}"
 
 
-def expect_outputs(job: Job[PipelineOptions], names: Sequence[str]) -> None:
-    """Record how many outputs each input must have in some sinks, by their names in the history."""
-    recorder = job.recorder
+def expect_outputs(job: Job[PipelineOptions], places: Sequence[Place], *, ordered: bool = True) -> None:
+    """Record how many outputs each input must have in some partitions, by their names in the history."""
+    recorder, count = job.recorder, job.options.outputs
     with recorder.operation("collect") as op:
-        for sink in job.options.writes:
-            for topic, partition in sink.places if sink.name in names else ():
-                recorder.observe(op, recorder.in_system(topic), partition, Outputs(*job.options.outputs))
-
-
-def collect(job: Job[PipelineOptions]) -> None:
-    """Read all topics that the application writes until stopped."""
-    options, recorder, control = job.options, job.recorder, job.control
-    places = [(recorder.in_system(topic), number) for sink in options.topics for topic, number in sink.places]
-    expect_outputs(job, [sink.name for sink in options.topics])
-    reader = job.clients.power(ApplicationClients).records(places)
-    schedule = Schedule(options.rate, 1, control.wait_start(), 0)
-    log = OutputLog(recorder, options, lambda value: None if value >> PRODUCER_SHIFT else schedule.intended_ns(value))
-    reports = Reports(control, recorder)
-    while not control.stopping:
-        op = recorder.invoke("poll")
-        records, error = reader.poll(_POLL_S)
-        log.outputs(op, records)
-        recorder.complete(op, OK if error is None else FAIL, error)
-        reports.tell()
-    reader.close()
-    reports.finish()
+        for topic, partition in places:
+            recorder.observe(op, recorder.in_system(topic), partition, Outputs(count.least, count.most, ordered))

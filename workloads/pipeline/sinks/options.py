@@ -1,0 +1,134 @@
+"""The options of a sink: where the application writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.load.partitioned import copies_of
+from chaoskit.model.place import Place
+
+_FROZEN = ConfigDict(extra="forbid", frozen=True)
+
+STDOUT = "stdout"
+"""The standard output of instances, as a source of lines; others are files."""
+
+INSTANCE, POSTGRESQL = "{instance}", "postgresql"
+
+TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+
+_OF: Mapping[str, frozenset[str]] = {
+    "topic": frozenset({"partitions", "replication"}),
+    "http": frozenset({"key", "answers"}),
+    "lines": frozenset(),
+    "sql": frozenset({"url", "postgresql", "tables"}),
+}
+"""The kinds of sinks, and which further keys each has."""
+
+
+def _source(text: str) -> str:
+    if text != STDOUT and not text.startswith("/"):
+        raise ValueError(f"{text!r} is neither {STDOUT} nor the full path of a file; write {STDOUT}, or /tmp/{text}")
+    return text
+
+
+class Answering(BaseModel):
+    """How an HTTP endpoint answers for a while.
+
+    Attributes:
+        start, to: from when until when, from the start of the load.
+        do: `drop`: it takes the request and closes the connection without an answer; `refuse`: it answers with status
+            500 and takes nothing; `slow`: it takes the request, and answers after `by`.
+        by: how slow.
+        every: only every so many requests.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    start: Duration = Field(alias="from")
+    to: Duration
+    do: Literal["drop", "refuse", "slow"]
+    by: Duration = SECOND
+    every: int = Field(default=1, ge=1)
+
+
+class SinkOptions(BaseModel):
+    """Where the application writes: a topic, an HTTP endpoint that chaoskit serves, lines, or rows of a database.
+
+    Attributes:
+        topic, partitions, replication: as of what it reads.
+        http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
+        key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
+        answers: how the endpoint answers meanwhile, if not at once and with 200.
+        lines: `stdout` of the instances, or the path of a file that they write, in which `{instance}` is replaced. Each
+            whole line with an id is an output; others are ignored.
+        sql: a query, each of whose rows is an output. It is executed in a read-only transaction.
+        url: the database, an SQLAlchemy URL; one with a password is a reference, `{env: NAME}` or `{file: PATH}`.
+        postgresql: instead of a URL: chaoskit runs a PostgreSQL with these settings on a host of its own; its URL is
+            `{url}`.
+        tables: the statements that make its tables.
+    """
+
+    model_config = _FROZEN
+
+    topic: TopicName | None = None
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    replication: int | None = Field(default=None, ge=1)
+    http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
+    key: str = ""
+    answers: list[Answering] = []
+    lines: Annotated[str, AfterValidator(_source)] | None = None
+    sql: Annotated[str, Field(min_length=1)] | None = None
+    url: str | dict[str, str] = ""
+    postgresql: dict[str, str | int | float | bool] | None = None
+    tables: str = ""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        kinds = [kind for kind in _OF if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            raise ValueError(
+                "write one of topic, http (the path of an endpoint, such as /pay), lines (stdout, or the path of a "
+                "file) and sql (a query)"
+            )
+        fields: Any = type(self).model_fields
+        for kind, names in _OF.items():
+            wrong = sorted(name for name in names if getattr(self, name) != fields[name].default)
+            if wrong and kind != kinds[0]:
+                raise ValueError(f"{wrong[0]} belongs to {'a topic' if kind == 'topic' else kind}; remove it")
+        if self.sql is not None:
+            self._has_one_database()
+        return self
+
+    def _has_one_database(self) -> None:
+        if bool(self.url) == (self.postgresql is not None):
+            raise ValueError(
+                "sql needs a database: write url (of one that runs), or postgresql: {} (chaoskit runs one)"
+            )
+        if self.tables and self.url:
+            raise ValueError("tables are made in the postgresql that chaoskit runs; make those of url yourself")
+
+    @property
+    def name(self) -> str:
+        """Its name in the history."""
+        if self.topic is not None:
+            return self.topic
+        kind = next(kind for kind in ("http", "lines", "sql") if getattr(self, kind) is not None)
+        return f"{kind}:{' '.join(getattr(self, kind).split())}"
+
+    @property
+    def shared(self) -> bool:
+        """Whether all instances write the same lines."""
+        return self.lines != STDOUT and INSTANCE not in (self.lines or "")
+
+    @property
+    def places(self) -> list[Place]:
+        """Its partitions, of a topic."""
+        return [(self.name, number) for number in range(self.partitions)]
+
+    def copies(self, brokers: int) -> int:
+        """Return how many replicas each partition has with so many brokers."""
+        return copies_of(self.replication, brokers)
