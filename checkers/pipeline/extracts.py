@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
 from chaoskit.contract.checkers.checker import Part
-from chaoskit.contract.workloads.datamodel import OUTPUT
-from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, Outputs, Owners
+from chaoskit.contract.workloads.datamodel import OUTPUT, QUEUE
+from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, InstanceActs, Outputs, Owners
 from checkers.arrays.columns import changes
+from checkers.arrays.rows import INTACT
 from checkers.arrays.view import LogView
 
-FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN = range(6)
+FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, ACTED, LEFT = range(8)
 """Kinds of rows, and what the columns mean.
 
-`FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns. `INPUT`: a
-message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies it is in the topic; `key`.
+`FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
+whether it is a queue. `INPUT`: a message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies
+it is in the topic; of a queue, whether anybody received it; `key`.
 `COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
-to `number` outputs. `WRITTEN`: an output of the input `value`, first read at `at_ns`."""
+to `number` outputs. `WRITTEN`: an output of the input `value`, first read at `at_ns`. `ACTED`: instance `number` did
+what is at `position` in `ACTS` with the input `value`, or with an output of it. `LEFT`: the final read found the input
+`value` in its queue."""
 
 EXTRACTS = pa.schema(
     [
@@ -50,12 +54,13 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         return
     view = part.view(LogView)
     within = NONE if fed.within_ns is None else fed.within_ns
-    yield _rows(part, FED, 1, value=int(fed.ordered), number=within)
+    queued = part.setting.model is QUEUE
+    yield _rows(part, FED, 1, value=int(fed.ordered), number=within, key=int(queued))
     values = np.flatnonzero(view.first_sends != NONE)
     send = view.first_sends[values]
     acked = view.first_acks[values]
     acked_op = view.sends.operation[np.where(acked == NONE, send, acked)]
-    position, copies = _kept(view, values)
+    position, copies = (np.full(values.size, NONE), view.visible[values].astype(np.int64)) if queued else _kept(view, values)
     yield _rows(
         part,
         INPUT,
@@ -67,11 +72,29 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         op=view.operations.op[view.sends.operation[send]],
         number=copies,
     )
+    if queued:
+        yield from _queue(part)
+        return
     commits, owners = ApplicationCommits.read(part.observations), Owners.read(part.observations)
     at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
     yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
     at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
     yield _rows(part, OWNER, owners.op.size, value=owners.instance, at_ns=at_ns, op=owners.op)
+
+
+def _queue(part: Part) -> Iterator[pa.Table]:
+    view = part.view(LogView)
+    yield _acts(part)
+    left = np.unique(view.intact.value[view.operations.audits[view.intact.operation]])
+    yield _rows(part, LEFT, left.size, value=left)
+
+
+def _acts(part: Part) -> pa.Table:
+    rows, acts = part.view(LogView).operations, InstanceActs.read(part.observations)
+    at_ns = rows.start_ns[rows.rows_of(acts.op)]
+    return _rows(
+        part, ACTED, acts.op.size, value=acts.value, position=acts.act, number=acts.instance, at_ns=at_ns, op=acts.op
+    )
 
 
 def _kept(view: LogView, values: Ints) -> tuple[Ints, Ints]:
@@ -92,10 +115,12 @@ def _written(part: Part) -> Iterator[pa.Table]:
     if expected is None:
         return
     yield _rows(part, EXPECTED, 1, value=expected.least, number=expected.most)
-    receives = part.view(LogView).intact
-    order = np.lexsort((receives.received_ns, receives.position))
-    first = order[changes(receives.position[order])]
+    yield _acts(part)
     view = part.view(LogView)
+    receives = view.intact
+    stored = _messages(part) if (receives.position == NONE).any() else receives.position
+    order = np.lexsort((receives.received_ns, stored))
+    first = order[changes(stored[order])]
     yield _rows(
         part,
         WRITTEN,
@@ -105,6 +130,24 @@ def _written(part: Part) -> Iterator[pa.Table]:
         at_ns=receives.received_ns[first],
         op=view.operations.op[receives.operation[first]],
     )
+
+
+def _messages(part: Part) -> Ints:
+    """Return a number of the message of each output that was received from a queue.
+
+    Each message is delivered at most once with each count of earlier deliveries. So deliveries of one value with one
+    count are different messages; with different counts they may be the same one, and count as that.
+    """
+    receives = part.view(LogView).intact
+    rows = is_one_of(part.messages["direction"], ["received"])
+    count = integers(part.messages["delivery"])[np.flatnonzero(rows)][part.view(LogView).receives.payload == INTACT]
+    order = np.lexsort((receives.received_ns, count, receives.value))
+    begin = np.flatnonzero(changes(receives.value[order], count[order]))
+    rank = np.arange(order.size) - np.repeat(begin, np.diff(np.append(begin, order.size)))
+    pairs = np.stack([receives.value[order], rank], axis=1)
+    number = np.empty(order.size, np.int64)
+    number[order] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    return number
 
 
 def _rows(part: Part, kind: int, count: int, **columns: Any) -> pa.Table:

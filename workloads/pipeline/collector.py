@@ -44,18 +44,21 @@ class OutputLog:
         self._writer = payload.Writer(recorder.run_id, payload.SIZE_MIN)
         self._due_ns = due_ns
 
-    def outputs(self, op: int, records: Sequence[Record]) -> list[int]:
-        """Record outputs that an operation read; return the value of each one's input, or `UNIDENTIFIED`."""
+    def outputs(self, op: int, records: Sequence[Record], counts: Sequence[int] | None = None) -> list[int]:
+        """Record outputs that an operation read; return the value of each one's input, or `UNIDENTIFIED`. `counts` are
+        of how often each had been delivered before, where that is marked."""
         values = [self._value(record) for record in records]
-        self.write(op, records, values)
+        self.write(op, records, values, counts)
         return values
 
-    def write(self, op: int, records: Sequence[Record], values: Sequence[int]) -> None:
+    def write(
+        self, op: int, records: Sequence[Record], values: Sequence[int], counts: Sequence[int] | None = None
+    ) -> None:
         """Record messages that an operation read, whose values are known."""
         now_ns = time.monotonic_ns()
         deliveries = []
-        for record, value in zip(records, values, strict=True):
-            deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns))
+        for record, value, count in zip(records, values, counts or [None] * len(records), strict=True):
+            deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns, count))
         self._recorder.received(op, deliveries)
 
     def _value(self, record: Record) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -19,30 +20,38 @@ TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
 
 
-class TopicOptions(BaseModel):
-    """A topic that the application reads or writes.
+class SourceOptions(BaseModel):
+    """What the application reads: a topic, or a queue.
 
     Attributes:
-        topic: its name; chaoskit makes it.
-        partitions: number of partitions.
-        replication: replicas of each partition; default: 3, limited by the number of brokers.
+        topic, queue: its name; chaoskit makes it.
+        partitions: number of partitions of a topic.
+        type: the system's own type of a queue, such as `quorum`; default: the first that it has.
+        replication: replicas of each partition, or members of a queue; default: 3, limited by the number of brokers.
     """
 
     model_config = _FROZEN
 
-    topic: TopicName
+    topic: TopicName | None = None
+    queue: TopicName | None = None
     partitions: int = Field(default=1, ge=1, le=10_000)
+    type: str = ""
     replication: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _check_kind(self, {"topic": {"partitions"}, "queue": {"type"}})
+        return self
 
     @property
     def name(self) -> str:
         """Its name in the history."""
-        return self.topic
+        return self.topic or self.queue or ""
 
     @property
     def places(self) -> list[Place]:
         """Its partitions."""
-        return [(self.topic, number) for number in range(self.partitions)]
+        return [(self.name, number) for number in range(self.partitions)]
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
@@ -70,10 +79,10 @@ class Answering(BaseModel):
 
 
 class SinkOptions(BaseModel):
-    """Where the application writes: a topic, or an HTTP endpoint that chaoskit serves.
+    """Where the application writes: a topic, a queue, or an HTTP endpoint that chaoskit serves.
 
     Attributes:
-        topic, partitions, replication: as of what it reads.
+        topic, queue, partitions, type, replication: as of what it reads.
         http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
         key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
         answers: how the endpoint answers meanwhile, if not at once and with 200.
@@ -82,7 +91,9 @@ class SinkOptions(BaseModel):
     model_config = _FROZEN
 
     topic: TopicName | None = None
+    queue: TopicName | None = None
     partitions: int = Field(default=1, ge=1, le=10_000)
+    type: str = ""
     replication: int | None = Field(default=None, ge=1)
     http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
     key: str = ""
@@ -90,18 +101,14 @@ class SinkOptions(BaseModel):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.topic is None) == (self.http is None):
-            raise ValueError("write either topic, or http: the path of an endpoint, such as /pay")
-        of_other = {"partitions", "replication"} if self.topic is None else {"key", "answers"}
-        fields = type(self).model_fields
-        if wrong := sorted(name for name in of_other if getattr(self, name) != fields[name].default):
-            raise ValueError(f"{wrong[0]} belongs to {'a topic' if self.topic is None else 'http'}; remove it")
+        stored = {"topic": {"partitions", "replication"}, "queue": {"type", "replication"}}
+        _check_kind(self, {**stored, "http": {"key", "answers"}})
         return self
 
     @property
     def name(self) -> str:
         """Its name in the history."""
-        return self.topic or f"http:{self.http}"
+        return self.topic or self.queue or f"http:{self.http}"
 
     @property
     def places(self) -> list[Place]:
@@ -111,6 +118,22 @@ class SinkOptions(BaseModel):
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
         return copies_of(self.replication, brokers)
+
+
+_MEANT = {"topic": "topic", "queue": "queue", "http": "http: the path of an endpoint, such as /pay"}
+
+
+def _check_kind(given: BaseModel, keys: Mapping[str, set[str]]) -> None:
+    """Reject what is not of one kind, or has keys that are not of its kind; `keys` has those of each."""
+    kinds = [kind for kind in keys if getattr(given, kind) is not None]
+    if len(kinds) != 1:
+        *first, last = (_MEANT[kind] for kind in keys)
+        raise ValueError(f"write either {', '.join(first)}, or {last}")
+    fields = type(given).model_fields
+    for name in sorted(set().union(*keys.values()) - keys[kinds[0]]):
+        if getattr(given, name) != fields[name].default:
+            owner = next(kind for kind in keys if name in keys[kind])
+            raise ValueError(f"{name} belongs to {owner if owner == 'http' else f'a {owner}'}; remove it")
 
 
 def _as_list(given: Any) -> Any:
@@ -171,8 +194,8 @@ class PipelineOptions(BaseModel):
     """The options of this workload.
 
     Attributes:
-        reads: the topic that the application reads; chaoskit feeds it.
-        writes: where the application writes: a topic, an HTTP endpoint, or several of them.
+        reads: the topic, or queue, that the application reads; chaoskit feeds it.
+        writes: where the application writes: a topic, a queue, an HTTP endpoint, or several of them.
         rate: inputs per second.
         keys: number of distinct keys; 0: inputs have none.
         payload: what an input is.
@@ -186,7 +209,7 @@ class PipelineOptions(BaseModel):
 
     model_config = _FROZEN
 
-    reads: TopicOptions
+    reads: SourceOptions
     writes: Annotated[list[SinkOptions], Field(min_length=1), BeforeValidator(_as_list)]
     rate: int = Field(default=100, ge=1, le=100_000)
     keys: int = Field(default=0, ge=0, lt=2**24)
@@ -208,14 +231,35 @@ class PipelineOptions(BaseModel):
             raise ValueError(f"reads and writes name a topic twice: {', '.join(names)}")
         return self
 
+    @model_validator(mode="after")
+    def _of_queues(self) -> Self:
+        other = "topic" if self.queued else "queue"
+        if any(getattr(sink, other) is not None for sink in self.writes):
+            raise ValueError(f"reads and writes are both topics, or both queues; there is a {other} in writes")
+        if self.queued and self.keys:
+            raise ValueError("keys: messages of queues have none, and consumers share them in any order; remove it")
+        if self.queued and self.identity.key:
+            raise ValueError("identity: key: messages of queues have none; use header, such as header: message_id")
+        if self.queued and self.application.external:
+            raise ValueError(
+                "application.external: what an application settles is read from its connections, on hosts of the lab; "
+                "write run: the command that starts an instance"
+            )
+        return self
+
+    @property
+    def queued(self) -> bool:
+        """Whether the application reads, and writes, queues."""
+        return self.reads.queue is not None
+
     def all_partitions(self) -> list[Place]:
         """Return the partitions that are fed."""
         return self.reads.places
 
     @property
     def topics(self) -> list[SinkOptions]:
-        """The topics that the application writes."""
-        return [sink for sink in self.writes if sink.topic is not None]
+        """The topics, or queues, that the application writes."""
+        return [sink for sink in self.writes if sink.http is None]
 
     @property
     def endpoints(self) -> list[SinkOptions]:
@@ -224,4 +268,4 @@ class PipelineOptions(BaseModel):
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive inputs; see `routes_over`."""
-        return routes_over([self.reads.topic], self.reads.partitions, self.keys)
+        return routes_over([self.reads.name], self.reads.partitions, self.keys)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.clients.traffic import QueueApplicationClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.application import Application
-from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Paced, Piped
-from chaoskit.contract.workloads.workload import CONSUMER, OBSERVER, PRODUCER, Job, Task
+from chaoskit.contract.workloads.traits import Paced, Piped, Queueing
+from chaoskit.contract.workloads.workload import CONSUMER, DRAINER, OBSERVER, PRODUCER, Job, Task
 from chaoskit.model.operation import AUDITOR
 from workloads.pipeline.auditor import audit
 from workloads.pipeline.collector import collect
@@ -21,6 +23,8 @@ from workloads.pipeline.feeder import feed
 from workloads.pipeline.observer import observe
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.promises import RULES, promises
+from workloads.pipeline.queues import auditor, receiver, traffic
+from workloads.pipeline.queues.drainer import drain
 
 _ENDPOINT = "endpoint"
 
@@ -29,7 +33,7 @@ class PipelineWorkload:
     """Entry point `pipeline` of `chaoskit.workloads`."""
 
     options = PipelineOptions
-    client_powers: tuple[type, ...] = (LogClients, ApplicationClients)
+    client_powers: tuple[type, ...] = ()
     rules = RULES
     example: Mapping[str, Any] = {
         "reads": {"topic": "orders"},
@@ -37,9 +41,16 @@ class PipelineWorkload:
         "application": {"run": ["python3", "app.py", "{endpoints}", "{reads}", "{writes}"]},
     }
 
+    others: Sequence[Mapping[str, Any]] = ({**example, "reads": {"queue": "orders"}, "writes": {"queue": "payments"}},)
+
+    def powers(self, options: PipelineOptions) -> tuple[type, ...]:
+        """See `chaoskit.contract.workloads.workload.Alternating`."""
+        return (QueueClients, QueueApplicationClients) if options.queued else (LogClients, ApplicationClients)
+
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
-        reads = Topic(options.reads.topic, LOG, options.reads.partitions, options.reads.copies(brokers))
-        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
+        source, model = options.reads, QUEUE if options.queued else LOG
+        reads = Topic(source.name, model, source.partitions, source.copies(brokers), source.type)
+        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers), sink.type) for sink in options.topics]
         return [reads, *writes, *(Topic(sink.name, OUTPUT, stored=False) for sink in options.endpoints)]
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
@@ -51,7 +62,9 @@ class PipelineWorkload:
         return options.producer if role == PRODUCER else {}
 
     def traits(self, options: PipelineOptions) -> tuple[object, ...]:
-        return Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
+        paced, piped = Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
+        queueing = Queueing(confirms=True, persistent=True, consumers=options.application.instances)
+        return (paced, piped, queueing) if options.queued else (paced, piped)
 
     def promises(self, declared: Declared) -> Mapping[str, str]:
         """See `chaoskit.contract.guarantees.promising.Promising`."""
@@ -65,10 +78,11 @@ class PipelineWorkload:
         names = {"reads": [options.reads.name], "writes": [sink.name for sink in options.writes]}
         names |= {"http": [sink.name for sink in options.endpoints]}
         restart_ns = None if given.restart == "never" else given.restart.after
-        return Application(
-            given.run, given.instances, restart_ns, given.env, names, options.reads.partitions, given.ready_within
-        )
+        # Of a queue, each instance must have become a consumer.
+        owned = given.instances if options.queued else options.reads.partitions
+        return Application(given.run, given.instances, restart_ns, given.env, names, owned, given.ready_within)
 
     def run(self, job: Job[Any]) -> None:
         tasks = {PRODUCER: feed, CONSUMER: collect, OBSERVER: observe, _ENDPOINT: serve, AUDITOR: audit}
-        tasks[job.task.role](job)
+        of_queues = {CONSUMER: receiver.collect, OBSERVER: traffic.observe, DRAINER: drain, AUDITOR: auditor.audit}
+        (tasks | of_queues if job.options.queued else tasks)[job.task.role](job)

@@ -1,0 +1,60 @@
+"""What an application did with the inputs of a queue: who was given each, how it was settled, what was published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.model.observations.pipeline import ACTS
+
+GIVEN, AUTO_ACK, ACK, NACK, REJECT, PUBLISHED, CONFIRMED = range(len(ACTS))
+
+
+class QueueRecord:
+    """The acts of instances, by input.
+
+    Args:
+        size: number of inputs.
+        acts: of each act its kind (`act`), `input` (an index), `instance`, `at_ns` and `op`.
+        left: of each input, whether the final read found it in its queue.
+
+    Attributes:
+        left: as given.
+        settled: of each input, whether an instance settled it for good: it acknowledged or rejected it, and it was not
+            delivered again.
+        last: of each input its last delivery or settlement, as a row of what follows; `NONE`: there is none.
+        act, input, instance, at_ns, op: of each act, in order of input and time.
+    """
+
+    def __init__(self, size: int, acts: dict[str, Ints], left: Flags) -> None:
+        order = np.lexsort((acts["op"], acts["at_ns"], acts["input"]))
+        self.act, self.input, self.instance = (acts[name][order] for name in ("act", "input", "instance"))
+        self.at_ns, self.op = acts["at_ns"][order], acts["op"][order]
+        self.left = left
+        self.last: Ints = np.full(size, NONE)
+        handling = np.flatnonzero(self.act <= REJECT)
+        self.last[self.input[handling]] = handling
+        self.settled: Flags = self._of_last(np.isin(self.act, (AUTO_ACK, ACK, REJECT)), False)
+
+    def _of_last(self, column: Ints | Flags, absent: int | bool) -> Ints:
+        """Return of each input what a column has of its last delivery or settlement."""
+        values = np.full(self.last.size, absent, column.dtype)
+        known = self.last != NONE
+        values[known] = column[self.last[known]]
+        return values
+
+    @property
+    def settled_ns(self) -> Ints:
+        """When each input was settled; `NONE`: it was not."""
+        return np.where(self.settled, self._of_last(self.at_ns, NONE), NONE)
+
+    @property
+    def settled_op(self) -> Ints:
+        """The operation that settled each input; `NONE`: it was not settled."""
+        return np.where(self.settled, self._of_last(self.op, NONE), NONE)
+
+    def of(self, index: int, *acts: int) -> Ints:
+        """Return the rows of an input's acts of some kinds, in order of time."""
+        begin, end = np.searchsorted(self.input, (index, index + 1))
+        rows: Ints = begin + np.flatnonzero(np.isin(self.act[begin:end], acts))
+        return rows
