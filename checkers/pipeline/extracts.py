@@ -60,7 +60,9 @@ def _fed(part: Part) -> Iterator[pa.Table]:
     send = view.first_sends[values]
     acked = view.first_acks[values]
     acked_op = view.sends.operation[np.where(acked == NONE, send, acked)]
-    position, copies = (np.full(values.size, NONE), view.visible[values].astype(np.int64)) if queued else _kept(view, values)
+    position, copies = _kept(view, values)
+    if queued:
+        copies = view.visible[values].astype(np.int64)
     yield _rows(
         part,
         INPUT,

@@ -34,11 +34,11 @@ class QueueRecord:
         self.last: Ints = np.full(size, NONE)
         handling = np.flatnonzero(self.act <= REJECT)
         self.last[self.input[handling]] = handling
-        self.settled: Flags = self._of_last(np.isin(self.act, (AUTO_ACK, ACK, REJECT)), False)
+        self.settled: Flags = np.isin(self._of_last(self.act), (AUTO_ACK, ACK, REJECT))
 
-    def _of_last(self, column: Ints | Flags, absent: int | bool) -> Ints:
-        """Return of each input what a column has of its last delivery or settlement."""
-        values = np.full(self.last.size, absent, column.dtype)
+    def _of_last(self, column: Ints) -> Ints:
+        """Return of each input what a column has of its last delivery or settlement; `NONE`: there is none."""
+        values = np.full(self.last.size, NONE)
         known = self.last != NONE
         values[known] = column[self.last[known]]
         return values
@@ -46,12 +46,12 @@ class QueueRecord:
     @property
     def settled_ns(self) -> Ints:
         """When each input was settled; `NONE`: it was not."""
-        return np.where(self.settled, self._of_last(self.at_ns, NONE), NONE)
+        return np.where(self.settled, self._of_last(self.at_ns), NONE)
 
     @property
     def settled_op(self) -> Ints:
         """The operation that settled each input; `NONE`: it was not settled."""
-        return np.where(self.settled, self._of_last(self.op, NONE), NONE)
+        return np.where(self.settled, self._of_last(self.op), NONE)
 
     def of(self, index: int, *acts: int) -> Ints:
         """Return the rows of an input's acts of some kinds, in order of time."""

@@ -57,7 +57,8 @@ class OutputLog:
         """Record messages that an operation read, whose values are known."""
         now_ns = time.monotonic_ns()
         deliveries = []
-        for record, value, count in zip(records, values, counts or [None] * len(records), strict=True):
+        marked: Sequence[int | None] = counts or [None] * len(records)
+        for record, value, count in zip(records, values, marked, strict=True):
             deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns, count))
         self._recorder.received(op, deliveries)
 

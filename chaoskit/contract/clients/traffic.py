@@ -20,7 +20,7 @@ class Passed(NamedTuple):
         act: what it was.
         member: the instance, by the address of its host.
         record: the message; `topic` is its queue by the name in the system, or empty if that is not known.
-        count: how often it had been delivered before, as marked; None unless it was `given`.
+        earlier: how often it had been delivered before, as marked; None unless it was `given`.
         at_ns: when, CLOCK_MONOTONIC.
         arrived: of what settles: whether it surely reached the host that it was sent to.
     """
@@ -28,7 +28,7 @@ class Passed(NamedTuple):
     act: Act
     member: str
     record: Record
-    count: int | None
+    earlier: int | None
     at_ns: int
     arrived: bool = True
 

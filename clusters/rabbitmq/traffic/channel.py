@@ -19,7 +19,7 @@ class Shown(NamedTuple):
 
     act: Act
     record: Record
-    count: int | None = None
+    earlier: int | None = None
 
 
 class Content(NamedTuple):
@@ -111,8 +111,8 @@ class Channel:
         else:
             queue, no_ack = self.consumers.get(method.consumer_tag, ("", False))
         record = _record(queue, content)
-        count = delivered_before(content.properties, redelivered=method.redelivered)
-        given = [Shown("given", record, count)]
+        earlier = delivered_before(content.properties, redelivered=method.redelivered)
+        given = [Shown("given", record, earlier)]
         if no_ack:
             return [*given, Shown("auto-ack", record)]
         self.held[method.delivery_tag] = record

@@ -142,4 +142,4 @@ class Connection:
         return with_content(channel, method) if isinstance(method, Content) else without(channel, method)
 
     def _passed(self, shown: list[Shown], segment: Segment) -> list[Passed]:
-        return [Passed(event.act, self._member, event.record, event.count, segment.at_ns) for event in shown]
+        return [Passed(event.act, self._member, event.record, event.earlier, segment.at_ns) for event in shown]

@@ -18,6 +18,7 @@ WHOLE: Mapping[str, Any] = {
     "writes": {"topic": "payments"},
     "application": {"run": ["app"]},
 }
+QUEUES: Mapping[str, Any] = {"reads": {"queue": "orders"}, "writes": {"queue": "payments"}}
 
 
 def options(**given: Any) -> PipelineOptions:
@@ -83,10 +84,18 @@ def test_where_the_id_is(
         ({"identity": {"key": True, "header": "id"}}, "give one of"),
         ({"outputs": "2..1"}, "no range"),
         ({"outputs": 0}, "no range"),
-        ({"writes": {}}, "either topic, or http"),
-        ({"writes": {"topic": "a", "http": "/b"}}, "either topic, or http"),
+        ({"writes": {}}, "either topic, queue, or http"),
+        ({"writes": {"topic": "a", "http": "/b"}}, "either topic, queue, or http"),
         ({"writes": {"http": "/b", "partitions": 2}}, "partitions belongs to a topic"),
         ({"writes": {"topic": "orders"}}, "name a topic twice"),
+        ({"reads": {}}, "either topic, or queue"),
+        ({"reads": {"queue": "orders", "partitions": 2}}, "partitions belongs to a topic"),
+        ({"writes": {"topic": "a", "type": "quorum"}}, "type belongs to a queue"),
+        ({"writes": {"queue": "a"}}, "both topics, or both queues"),
+        ({**QUEUES, "writes": {"topic": "a"}}, "both topics, or both queues"),
+        ({**QUEUES, "keys": 3}, "messages of queues have none"),
+        ({**QUEUES, "identity": "key"}, "header: message_id"),
+        ({**QUEUES, "application": {"external": True}}, "read from its connections"),
         ({"application": {}}, "run is missing"),
         ({"application": {"external": True, "run": ["app"]}}, "means that you run it"),
     ],
@@ -105,6 +114,7 @@ def test_what_makes_no_sense_is_refused(given: Mapping[str, Any], words: str) ->
         {},
         {"writes": [{"topic": "a", "partitions": 2}, {"http": "/pay", "key": "Idempotency-Key"}]},
         {"writes": {"http": "/pay", "answers": [{"from": "1s", "to": "2s", "do": "slow", "by": "3s"}]}},
+        {**QUEUES, "writes": [{"queue": "payments", "type": "classic"}, {"http": "/pay"}]},
         {"outputs": "0..2", "identity": {"json": "/id"}, "payload": {"json": {"id": "{id}"}}},
         {"application": {"external": True}},
         {"application": {"run": "exec app", "restart": "never", "env": {"A": "b"}}},

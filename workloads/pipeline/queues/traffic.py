@@ -96,7 +96,7 @@ class _Watch:
         recorder, at_ns = self._recorder, passed.at_ns
         op = recorder.invoke(_SETTLED.get(passed.act, "receive"), at_ns)
         if passed.act == "given":
-            recorder.received(op, [as_delivery(passed.record, self._writer, value, at_ns, passed.count)])
+            recorder.received(op, [as_delivery(passed.record, self._writer, value, at_ns, passed.earlier)])
         else:
             recorder.observe(op, self._inputs, 0, Settled(value, _SETTLED[passed.act]))
         recorder.observe(op, self._inputs, 0, InstanceActed(passed.act, value, self._instance(passed)))
