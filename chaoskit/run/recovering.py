@@ -37,26 +37,20 @@ class Recovering:
         watcher: receives the events.
         interrupted: set when the user interrupts the run.
         problems: what went wrong is added to these, as sentences.
-        application: the application under test, if there is one.
     """
 
-    def __init__(  # noqa: PLR0917 - what takes part in it
-        self,
-        plan: Plan,
-        service: Service,
-        watcher: Watcher,
-        interrupted: Interruption,
-        problems: list[str],
-        application: Instances | None = None,
+    def __init__(
+        self, plan: Plan, service: Service, watcher: Watcher, interrupted: Interruption, problems: list[str]
     ) -> None:
-        self._application = application
         self._plan = plan
         self._service = service
         self._watcher = watcher
         self._interrupted = interrupted
         self._problems = problems
 
-    def wait(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
+    def wait(
+        self, fleet: Fleet, producers: list[Client], consumers: list[Client], application: Instances | None
+    ) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group.
 
         Returns:
@@ -75,8 +69,8 @@ class Recovering:
         drained: ClientReport = {}
         if any(topic.model.gives_back for topic in self._plan.declared.topics):
             # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
-            if self._application is not None:
-                drained = self._end_application(self._application, fleet, consumers)
+            if application is not None:
+                drained = self._end_application(application, fleet, consumers)
             fleet.stop(consumers)
             self._problems += fleet.join(consumers, STOP_TIMEOUT_S)
             self._problems += [doubt for client in consumers if (doubt := client.worker.result.get("doubt"))]

@@ -151,10 +151,8 @@ class Trial:
         if full := conductor.course.full or fleet.full():
             raise full
         self._problems += conductor.missed + conductor.course.doubts
-        recovering = Recovering(
-            self._plan, self._service, self._watcher, self._interrupted, self._problems, self._application
-        )
-        liveness = recovering.wait(fleet, producers, consumers)
+        recovering = Recovering(self._plan, self._service, self._watcher, self._interrupted, self._problems)
+        liveness = recovering.wait(fleet, producers, consumers, self._application)
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)

@@ -1,4 +1,4 @@
-"""Which habit of an application explains what became of an input of a queue, in the words of AMQP and of pika."""
+"""Which habit of an application explains what became of an input of a queue, in the words of its client library."""
 
 from __future__ import annotations
 

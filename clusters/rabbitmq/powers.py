@@ -31,7 +31,7 @@ NEVER: Mapping[type, str] = {
     Upgrade: "4.3 can be reached from 4.2 only, and 4.0 from 3.13 (their release notes); Debian has neither",
 }
 NOTYET: Mapping[type, str] = {
-    ApplicationClients: "pipelines of streams are not implemented; use queues (workload.reads.queue)",
+    ApplicationClients: "use queues: workload.reads.queue",
     SeekingClients: "consumers of streams that move while they read are not implemented",
     DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
 }

@@ -66,7 +66,7 @@ class TrafficObserver(Protocol):
 
 @runtime_checkable
 class QueueApplicationClients(Protocol):
-    """Optional power of a system's clients: watch what an application does with messages of queues."""
+    """Optional power of a system's clients: watch an application of queues."""
 
     def traffic(self, hosts: Sequence[str]) -> TrafficObserver:
         """Observe the connections of hosts of the lab, by their addresses, from now on.

@@ -15,6 +15,9 @@ from clusters.rabbitmq.traffic.packets import ACK, FIN, RST, SYN, Segment
 from clusters.rabbitmq.traffic.stream import Stream
 
 _WITH_CONTENT = (spec.Basic.Publish, spec.Basic.Deliver, spec.Basic.GetOk, spec.Basic.Return)
+_BEGINS = frozenset((spec.FRAME_METHOD, spec.FRAME_HEADER, spec.FRAME_BODY, spec.FRAME_HEARTBEAT, *b"A"))
+"""The first bytes of frames, and of the greeting."""
+
 _SETTLES = ("ack", "nack", "reject")
 
 
@@ -30,7 +33,9 @@ class _Frames:
     def add(self, content: bytes) -> Iterator[tuple[int, Any]]:
         """Yield the channel, and the method or `Content`, of what is now whole."""
         self._bytes += content
-        while True:
+        while self._bytes:
+            if self._bytes[0] not in _BEGINS:
+                raise ValueError(f"a frame of type {self._bytes[0]}, which is none of AMQP 0.9.1")
             size, whole = frame.decode_frame(bytes(self._bytes))
             if not size:
                 return

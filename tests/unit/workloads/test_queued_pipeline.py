@@ -66,7 +66,7 @@ class Memory(Powers):
         if not messages_max:
             passed, self.passed = self.passed, []
             return passed
-        arrivals = []
+        arrivals: list[Arrival] = []
         for queue in self._queues:
             for payload, before in self.queues[queue]:
                 arrivals.append(Arrival(Delivery(queue, 0, None, payload, NO_POSITION, before), len(arrivals)))
