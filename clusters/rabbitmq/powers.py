@@ -21,7 +21,7 @@ from chaoskit.contract.systems.service import DataFiles
 from chaoskit.contract.systems.wire import Tapped
 from clusters.rabbitmq.settings import RabbitOptions
 
-_QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
+_QUEUES = "use workload.kind: queue, or log"
 
 GIVEN: Mapping[type, str] = dict.fromkeys((QueueClients, QueueApplicationClients, SequencedClients), "clients: default")
 NEVER: Mapping[type, str] = {
