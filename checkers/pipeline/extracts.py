@@ -12,11 +12,12 @@ from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
 from chaoskit.contract.checkers.checker import Part
 from chaoskit.contract.workloads.datamodel import OUTPUT, QUEUE
 from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, InstanceActs, Outputs, Owners
+from chaoskit.model.observations.queue import QueueSettings
 from checkers.arrays.columns import changes
 from checkers.arrays.rows import INTACT
 from checkers.arrays.view import LogView
 
-FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, ACTED, LEFT = range(8)
+FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, ACTED, LEFT, WORN = range(9)
 """Kinds of rows, and what the columns mean.
 
 `FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
@@ -25,7 +26,8 @@ it is in the topic; of a queue, whether anybody received it; `key`.
 `COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
 to `number` outputs. `WRITTEN`: an output of the input `value`, first read at `at_ns`. `ACTED`: instance `number` did
 what is at `position` in `ACTS` with the input `value`, or with an output of it. `LEFT`: the final read found the input
-`value` in its queue."""
+`value` in its queue. `WORN`: the input `value` had been returned `number` times when it was last delivered, so that its
+queue drops it if it is returned once more."""
 
 EXTRACTS = pa.schema(
     [
@@ -89,6 +91,13 @@ def _queue(part: Part) -> Iterator[pa.Table]:
     yield _acts(part)
     left = np.unique(view.intact.value[view.operations.audits[view.intact.operation]])
     yield _rows(part, LEFT, left.size, value=left)
+    limit = {**dict(part.setting.imposed), **QueueSettings.read(part.observations).numbers}.get("delivery-limit")
+    if limit is not None:
+        receives, earlier = view.intact, _earlier(part)
+        order = np.lexsort((earlier, receives.value))
+        last = order[np.append(np.diff(receives.value[order]) != 0, np.ones(min(order.size, 1), np.bool_))]
+        worn = last[earlier[last] >= limit]
+        yield _rows(part, WORN, worn.size, value=receives.value[worn], number=earlier[worn])
 
 
 def _acts(part: Part) -> pa.Table:
@@ -140,9 +149,7 @@ def _messages(part: Part) -> Ints:
     Each message is delivered at most once with each count of earlier deliveries. So deliveries of one value with one
     count are different messages; with different counts they may be the same one, and count as that.
     """
-    receives = part.view(LogView).intact
-    rows = is_one_of(part.messages["direction"], ["received"])
-    count = integers(part.messages["delivery"])[np.flatnonzero(rows)][part.view(LogView).receives.payload == INTACT]
+    receives, count = part.view(LogView).intact, _earlier(part)
     order = np.lexsort((receives.received_ns, count, receives.value))
     begin = np.flatnonzero(changes(receives.value[order], count[order]))
     rank = np.arange(order.size) - np.repeat(begin, np.diff(np.append(begin, order.size)))
@@ -150,6 +157,14 @@ def _messages(part: Part) -> Ints:
     number = np.empty(order.size, np.int64)
     number[order] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
     return number
+
+
+def _earlier(part: Part) -> Ints:
+    """Return how often the message of each intact receive had been delivered before."""
+    rows = is_one_of(part.messages["direction"], ["received"])
+    counts: Ints = integers(part.messages["delivery"])[np.flatnonzero(rows)]
+    intact: Ints = counts[part.view(LogView).receives.payload == INTACT]
+    return intact
 
 
 def _rows(part: Part, kind: int, count: int, **columns: Any) -> pa.Table:

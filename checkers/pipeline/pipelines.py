@@ -92,9 +92,9 @@ TOO_LATE = Anomaly(
 
 def _done(view: PipelineView) -> Flags:
     """Return which inputs the application is done with: their offset was committed; without commits, something behind
-    them in their partition has an output. Of a queue: they were settled, and are not in it any more."""
+    them in their partition has an output. Of a queue: see `QueueRecord.done`."""
     if view.queue is not None:
-        return view.queue.settled & ~view.queue.left
+        return view.queue.done
     if view.commits:
         committed: Flags = view.committed[0] != NONE
         return committed
@@ -118,7 +118,7 @@ def half_processed_cases(view: PipelineView) -> pa.Table:
     _, lacks_some = view.missing
     at_ns, _ = view.done
     if view.queue is not None:  # otherwise nobody knows whether the application could do more
-        lacks_some = lacks_some & (view.queue.settled | view.queue.left)
+        lacks_some = lacks_some & (view.queue.done | view.queue.left)
     return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, _why_missing(view))
 
 

@@ -14,40 +14,51 @@ _WORKS_NS = 10_000_000_000
 
 
 def of_unprocessed(view: PipelineView, index: int) -> str:
-    """Return why an input that was settled has no output."""
+    """Return why an input that no queue has any more has no output."""
     record = _record(view)
     last = int(record.last[index])
-    if last == NONE or not record.settled[index]:
+    if last == NONE or not record.done[index]:
         return of_left(view, index)
-    at_ns, act, who = int(record.at_ns[last]), int(record.act[last]), f"application-{record.instance[last]}"
-    if act == REJECT:
+    at, who = _s(int(record.at_ns[last])), f"application-{record.instance[last]}"
+    if not record.settled[index]:
         return (
-            f"{who} rejected it at {_s(at_ns)} with requeue=False, and its queue has no dead letter exchange: it is "
-            "gone; requeue what may succeed later, or give the queue a dead letter exchange"
+            f"{who} was given it at {at}, after it had been returned {record.returns[index]} times, and did not settle "
+            "it: its queue drops what is returned more often; settle what cannot be done, or give the queue a dead "
+            "letter exchange"
         )
-    end = view.ends.between(at_ns, at_ns + _WORKS_NS, int(record.instance[last]))
+    if int(record.act[last]) == REJECT:
+        return (
+            f"{who} rejected it at {at} with requeue=False, and its queue has no dead letter exchange: it is gone; "
+            "requeue what may succeed later, or give the queue a dead letter exchange"
+        )
+    end = view.ends.between(int(record.at_ns[last]), int(record.at_ns[last]) + _WORKS_NS, int(record.instance[last]))
     ended = "" if end is None else f", and {who} ended at {_s(int(view.ends.at_ns[end]))} ({view.ends.words[end]})"
-    if act == AUTO_ACK:
+    return _of_acknowledged(record, index, who, ended)
+
+
+def _of_acknowledged(record: QueueRecord, index: int, who: str, ended: str) -> str:
+    """Return why an acknowledged input has no output; `ended` is how its instance ended afterwards, if it did."""
+    last = int(record.last[index])
+    at, published = _s(int(record.at_ns[last])), record.of(index, PUBLISHED)
+    if int(record.act[last]) == AUTO_ACK:
         return (
-            f"it was sent to {who} at {_s(at_ns)}, which consumes with auto_ack=True{ended}: a message counts as "
-            "acknowledged as soon as it is sent; consume with auto_ack=False, and call basic_ack() once the output is "
-            "confirmed"
+            f"it was sent to {who} at {at}, which consumes with auto_ack=True{ended}: a message counts as acknowledged "
+            "as soon as it is sent; consume with auto_ack=False, and call basic_ack() once the output is confirmed"
         )
-    published = record.of(index, PUBLISHED)
     if published.size:
         return (
             f"{who} published its output at {_s(int(record.at_ns[published[-1]]))}, which was not confirmed, and "
-            f"acknowledged the input at {_s(at_ns)}: it does not wait for confirms; call confirm_delivery(), and "
-            "basic_ack() once the output is confirmed"
+            f"acknowledged the input at {at}: it does not wait for confirms; call confirm_delivery(), and basic_ack() "
+            "once the output is confirmed"
         )
     if ended:
         return (
-            f"{who} acknowledged it at {_s(at_ns)}{ended}: it acknowledges before its work is done; call basic_ack() "
-            "once the output is confirmed"
+            f"{who} acknowledged it at {at}{ended}: it acknowledges before its work is done; call basic_ack() once the "
+            "output is confirmed"
         )
     return (
-        f"{who} acknowledged it at {_s(at_ns)}, went on running, and published nothing: it gave the output up and "
-        "ignored the error; requeue the input instead"
+        f"{who} acknowledged it at {at}, went on running, and published nothing: it gave the output up and ignored the "
+        "error; requeue the input instead"
     )
 
 

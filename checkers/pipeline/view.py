@@ -11,7 +11,7 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Flags, Ints, integers, words_of
 from chaoskit.contract.checkers.checker import PartitionSetting
 from checkers.arrays.columns import changes
-from checkers.pipeline.extracts import ACTED, COMMIT, EXPECTED, FED, INPUT, LEFT, OWNER, WRITTEN
+from checkers.pipeline.extracts import ACTED, COMMIT, EXPECTED, FED, INPUT, LEFT, OWNER, WORN, WRITTEN
 from checkers.pipeline.lives import Ends
 from checkers.pipeline.queued import CONFIRMED, QueueRecord
 
@@ -128,10 +128,13 @@ class PipelineView:
         acts, left = self._of(ACTED), np.zeros(self.value.size, np.bool_)
         owner, found = self._input(acts["value"]), self._input(self._of(LEFT)["value"])
         left[found[found != NONE]] = True
+        worn, returns = self._of(WORN), np.zeros(self.value.size, np.int64)
+        at = self._input(worn["value"])
+        returns[at[at != NONE]] = worn["number"][at != NONE]
         known = owner != NONE
         columns = {"act": acts["position"], "input": owner, "instance": acts["number"]}
         columns |= {"at_ns": acts["at_ns"], "op": acts["op"]}
-        return QueueRecord(self.value.size, {name: column[known] for name, column in columns.items()}, left)
+        return QueueRecord(self.value.size, {name: column[known] for name, column in columns.items()}, left, returns)
 
     def confirmed(self, sink: Sink) -> Ints:
         """Return how many outputs of each input the system confirmed to the application, as far as that was seen."""
@@ -144,7 +147,7 @@ class PipelineView:
     def done(self) -> tuple[Ints, Ints]:
         """For each input when the application was done with it, by a commit or a settlement, and the operation; `NONE`
         if neither was seen."""
-        return self.committed if self.queue is None else (self.queue.settled_ns, self.queue.settled_op)
+        return self.committed if self.queue is None else (self.queue.done_ns, self.queue.done_op)
 
     @cached_property
     def missing(self) -> tuple[Flags, Flags]:

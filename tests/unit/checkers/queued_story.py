@@ -22,9 +22,14 @@ class Queued(Story):
 
     unit_ns: int = MS
     bound_ns: int = 100 * MS
+    limit: int | None = None
 
     def _setting(self, topic: str, partition: int) -> PartitionSetting:
-        return replace(super()._setting(topic, partition), model=OUTPUT if topic.startswith("out") else QUEUE)
+        setting = super()._setting(topic, partition)
+        if topic.startswith("out"):
+            return replace(setting, model=OUTPUT)
+        limits = () if self.limit is None else (("delivery-limit", self.limit),)
+        return replace(setting, model=QUEUE, imposed=limits)
 
     def feed(self, values: Iterable[int]) -> None:
         """Inputs were sent and confirmed."""

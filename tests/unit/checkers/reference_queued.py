@@ -27,13 +27,22 @@ class QueuedApplication:
         self.bounds = {
             row["topic"]: (row["value"], row["position"]) for row in observations if row["kind"] == "outputs"
         }
+        self.worn = {
+            row["value"]
+            for row in rows
+            if row["topic"] == "in"
+            and row["direction"] == "received"
+            and story.limit is not None
+            and row["delivery"] >= story.limit
+        }
         self.acts = [row for row in observations if row["kind"] == "acted"]
 
     def settled(self, value: int) -> bool:
-        """Return whether the last that is known of an input is that it was settled for good."""
+        """Return whether the last that is known of an input is that it was settled for good, or that it was given to
+        an instance for the last time that its queue allows."""
         mine = [row for row in self.acts if row["value"] == value and row["name"] in _HANDLES]
         last = max(mine, key=lambda row: (row["start_ns"], row["op"]), default=None)
-        return last is not None and last["name"] in _SETTLES
+        return last is not None and (last["name"] in _SETTLES or value in self.worn)
 
     def received(self, value: int, topic: str) -> int:
         """Return how many messages of an input were received at least: those that had been delivered equally often."""
