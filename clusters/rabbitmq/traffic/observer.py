@@ -28,6 +28,7 @@ class RabbitTraffic:
         self._packets = Packets(hosts)
         self._connections: dict[_Ends, Connection] = {}
         self._ended: list[Connection] = []
+        self._reset: set[_Ends] = set()
 
     def poll(self, timeout_s: float) -> list[Passed]:
         passed: list[Passed] = []
@@ -69,10 +70,13 @@ class RabbitTraffic:
             self._connections[ends] = Connection(ends[0][0], segment)
         connection = self._connections.get(ends)
         if connection is None:
+            if segment.content and ends not in self._reset:
+                self.gap = self.gap or f"a connection of {ends[0][0]} did not begin while it was observed"
             return []
         passed = connection.add(segment)
         if connection.unreadable:
             self.gap = self.gap or f"a connection of {ends[0][0]} could not be read: {connection.unreadable}"
         if segment.flags & RST:
             del self._connections[ends]
+            self._reset.add(ends)
         return passed

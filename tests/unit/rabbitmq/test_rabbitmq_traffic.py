@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pika import spec
 from pika.frame import Body, Header, Heartbeat, Method, ProtocolHeader
 
+from clusters.rabbitmq.traffic import observer
 from clusters.rabbitmq.traffic.connection import Connection
+from clusters.rabbitmq.traffic.observer import RabbitTraffic
 from clusters.rabbitmq.traffic.packets import ACK, FIN, RST, SYN, Segment, segment_of
 from clusters.rabbitmq.traffic.stream import Stream
 
@@ -231,6 +234,105 @@ def test_a_stream_that_is_late_is_whole() -> None:
     stream.acknowledged(12, 2_000_000_000)
 
     assert not stream.torn
+
+
+class Wire:
+    """Packets that a test lets pass."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self.segments: list[Segment] = []
+        self.missed = 0
+
+    def read(self, timeout_s: float) -> list[Segment]:
+        segments, self.segments = self.segments, []
+        return segments
+
+    def dropped(self) -> int:
+        return self.missed
+
+
+@pytest.fixture
+def traffic(monkeypatch: pytest.MonkeyPatch) -> RabbitTraffic:
+    monkeypatch.setattr(observer, "Packets", Wire)
+    return RabbitTraffic([APPLICATION[0]], NODE[1])
+
+
+def passes(traffic: RabbitTraffic, *segments: Segment) -> list[str]:
+    """These segments pass; return what they show."""
+    wire: Any = traffic._packets
+    wire.segments += segments
+    return [passed.act for passed in traffic.poll(0)]
+
+
+def recorded(*, no_ack: bool = False) -> tuple[Talk, list[Segment]]:
+    """A talk whose segments are kept."""
+    segments: list[Segment] = []
+
+    class Kept(Talk):
+        def segment(self, *given: Any, **how: Any) -> Segment:
+            segments.append(super().segment(*given, **how))
+            return segments[-1]
+
+    return Kept(no_ack=no_ack), segments
+
+
+def test_who_consumes_and_what_they_hold(traffic: RabbitTraffic) -> None:
+    talk, segments = recorded()
+    talk.deliver(1, b"7")
+    assert passes(traffic, *segments) == ["given"]
+    assert (traffic.consumers(QUEUE), traffic.consumers(SINK)) == ({APPLICATION[0]}, set())
+    assert (traffic.held(QUEUE), traffic.held(SINK), traffic.gap) == (1, 0, "")
+
+    talk.client(Method(1, spec.Basic.Ack(1)))
+    assert passes(traffic, segments[-1]) == []
+    assert [(passed.act, passed.arrived) for passed in traffic.end()] == [("ack", False)]
+
+
+def test_a_connection_begins_again_on_the_same_ports(traffic: RabbitTraffic) -> None:
+    talk, segments = recorded()
+    talk.deliver(1, b"7")
+    talk.client(Method(1, spec.Basic.Ack(1)))
+    _, others = recorded()
+
+    assert passes(traffic, *segments) == ["given"]
+    assert passes(traffic, *others) == ["ack"]
+    assert traffic.held(QUEUE) == 0
+
+
+def test_a_reset_ends_a_connection_and_what_comes_late_is_no_gap(traffic: RabbitTraffic) -> None:
+    talk, segments = recorded()
+    passes(traffic, *segments, talk.segment(APPLICATION, flags=RST), talk.segment(NODE, b"late"))
+
+    assert (traffic.consumers(QUEUE), traffic.gap) == (set(), "")
+
+
+def test_a_connection_that_did_not_begin_is_a_gap(traffic: RabbitTraffic) -> None:
+    _, segments = recorded()
+    passes(traffic, *segments[2:])
+
+    assert "did not begin while it was observed" in traffic.gap
+
+
+def test_packets_that_were_missed_are_a_gap(traffic: RabbitTraffic) -> None:
+    wire: Any = traffic._packets
+    wire.missed = 1
+    passes(traffic)
+
+    assert "faster than they could be read" in traffic.gap
+
+
+def test_what_cannot_be_read_is_a_gap(traffic: RabbitTraffic) -> None:
+    talk, segments = recorded()
+    passes(traffic, *segments, talk.segment(NODE, b"HTTP/1.1 200 OK"))
+
+    assert "could not be read" in traffic.gap
+
+
+def test_others_are_not_looked_at(traffic: RabbitTraffic) -> None:
+    elsewhere = Segment(("10.0.0.9", 1), NODE, 0, 0, ACK, b"AMQP", 0)
+    other_port = Segment(APPLICATION, ("10.0.0.1", 80), 0, 0, ACK, b"GET", 0)
+
+    assert (passes(traffic, elsewhere, other_port), traffic.gap) == ([], "")
 
 
 def test_a_segment_in_a_frame() -> None:
