@@ -15,11 +15,11 @@ from chaoskit.model.place import Place
 _BOUNDS_S = 10.0
 
 
-def as_delivery(record: Record, writer: Writer, value: int, sent_ns: int) -> Delivery:
+def as_delivery(record: Record, writer: Writer, value: int, sent_ns: int, count: int | None = None) -> Delivery:
     """Return a record as the delivery of a value that was sent then, CLOCK_MONOTONIC: recorders know only payloads of
-    the run."""
+    the run. `count` is how often it had been delivered before, where that is marked."""
     content = writer.build(value, sent_ns, sent_ns)
-    return Delivery(record.topic, record.partition, record.key, content, record.position, None)
+    return Delivery(record.topic, record.partition, record.key, content, record.position, count)
 
 
 def read_to_end(

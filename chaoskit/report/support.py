@@ -11,7 +11,7 @@ from chaoskit.base import plugins
 from chaoskit.contract import installed
 from chaoskit.contract.systems.explaining import explanations
 from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS, System
-from chaoskit.contract.workloads.workload import Workload, example_options
+from chaoskit.contract.workloads.workload import Alternating, Workload, example_options, powers_needed
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
 NO = "no"
@@ -97,9 +97,13 @@ def _meaning(power: type) -> str:
 
 
 def _runs(workload: Workload, system: System, has: set[type]) -> bool:
-    options = example_options(workload)
-    models = {topic.model for topic in workload.topics(options, 3)}
-    return {*workload.client_powers} <= has and models <= {*system.models}
+    others = workload.others if isinstance(workload, Alternating) else ()
+    examples = [example_options(workload), *map(workload.options.model_validate, others)]
+    return any(
+        {*powers_needed(workload, options)} <= has
+        and {topic.model for topic in workload.topics(options, 3)} <= {*system.models}
+        for options in examples
+    )
 
 
 def _row(same: Sequence[Power]) -> list[str]:

@@ -10,8 +10,9 @@ from chaoskit.contract.hosts.host import HostError
 from chaoskit.contract.systems.database import DatabaseServer
 from chaoskit.contract.systems.service import Service, ServiceError
 from chaoskit.contract.workloads.traits import Group
-from chaoskit.contract.workloads.workload import Task
+from chaoskit.contract.workloads.workload import DRAINER, ClientReport, Task
 from chaoskit.model.operation import AUDITOR
+from chaoskit.run.application.instances import Instances
 from chaoskit.run.client import Client
 from chaoskit.run.fleet import STOP_TIMEOUT_S, Fleet
 from chaoskit.run.groups import ClientGroup, await_probes
@@ -19,6 +20,9 @@ from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.scenario.plan import Plan
 
 _LOOK_S = 0.2
+_QUIET_S = 2.0
+"""Once an application has settled everything, what it still writes comes within this time."""
+
 _AUDITOR_STOPS_S = 8
 _AUDIT_TIMEOUT_S = 600
 _READ_PER_S = 1000
@@ -54,7 +58,9 @@ class Recovering:
         self._problems = problems
         self._database = database
 
-    def wait(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
+    def wait(
+        self, fleet: Fleet, producers: list[Client], consumers: list[Client], application: Instances | None
+    ) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group.
 
         Returns:
@@ -72,13 +78,17 @@ class Recovering:
             whole, why = False, str(error)
         took_s = time.monotonic() - began
         self._problems += fleet.join(producers, STOP_TIMEOUT_S)
+        drained: ClientReport = {}
         if any(topic.model.gives_back for topic in self._plan.declared.topics):
             # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
+            if application is not None:
+                drained = self._end_application(application, fleet, consumers)
             fleet.stop(consumers)
             self._problems += fleet.join(consumers, STOP_TIMEOUT_S)
+            self._problems += [doubt for client in consumers if (doubt := client.worker.result.get("doubt"))]
         self._watcher.on(PhaseBegun("final read"))
         auditors = self._read_finally(fleet)
-        result = auditors[0].worker.result
+        result: ClientReport = {**drained, **auditors[0].worker.result}
         if unread := result.get("why"):
             self._problems.append(f"final read: {unread}")
         accepted = result.get("accepted", False)
@@ -90,12 +100,34 @@ class Recovering:
             liveness["group"] = self._await_groups(members, auditors)
         return liveness
 
+    def _end_application(self, application: Instances, fleet: Fleet, consumers: list[Client]) -> ClientReport:
+        """End the application once it has worked on its last inputs, at most after twice the bound; return what the
+        client reported that sent them."""
+        self._watcher.on(PhaseBegun("last inputs"))
+        bound_s = self._plan.scenario.recovery / 1e9
+        drainers = self._run_last(DRAINER, fleet, bound_s + _AUDITOR_STOPS_S)
+        deadline = time.monotonic() + bound_s
+        received, since = -1, time.monotonic()
+        while not self._interrupted.is_set() and time.monotonic() < min(deadline, since + _QUIET_S):
+            held = sum(client.worker.result.get("held", 0) for client in consumers)
+            if held or fleet.progress().received != received:
+                received, since = fleet.progress().received, time.monotonic()
+            self._interrupted.wait(_LOOK_S)
+        self._problems += application.stop()
+        # What its last connections show is read by clients that look a few times a second.
+        self._interrupted.wait(_LOOK_S)
+        return drainers[0].worker.result
+
     def _read_finally(self, fleet: Fleet) -> list[Client]:
         """Read everything; who interrupts that gets what was read so far. Return the clients that did it."""
+        return self._run_last(AUDITOR, fleet, _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S)
+
+    def _run_last(self, role: str, fleet: Fleet, timeout_s: float) -> list[Client]:
+        """Run a client to its end; return it, in a list."""
         earlier = self._interrupted.is_set()
-        auditors = fleet.launch([Task(AUDITOR, 0)])
+        auditors = fleet.launch([Task(role, 0)])
         fleet.go(auditors)
-        deadline = time.monotonic() + _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S
+        deadline = time.monotonic() + timeout_s
         while not earlier and time.monotonic() < deadline and any(client.running() for client in auditors):
             if self._interrupted.wait(_LOOK_S):
                 self._problems.append(INTERRUPTED)

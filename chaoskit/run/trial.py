@@ -145,7 +145,7 @@ class Trial:
             self._problems,
             database=self._deployment.database,
         )
-        liveness = recovering.wait(fleet, producers, consumers)
+        liveness = recovering.wait(fleet, producers, consumers, self._application)
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)

@@ -11,12 +11,14 @@ from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.explaining import explanations
 from chaoskit.contract.systems.system import Queues, System, Typed
 from chaoskit.contract.workloads.traits import Backlog, Queueing, Replays, Resends, Routed, Transactions
-from chaoskit.contract.workloads.workload import Workload
+from chaoskit.contract.workloads.workload import Workload, powers_needed
 from chaoskit.scenario.model import Scenario
 
 
-def check_workload(scenario: Scenario, system: System, options: Any, workload: Workload, declared: Declared) -> None:
-    """Check that a system keeps, and its clients can do, what a workload needs.
+def check_workload(
+    scenario: Scenario, system: System, options: Any, workload: tuple[Workload, Any], declared: Declared
+) -> None:
+    """Check that a system keeps, and its clients can do, what a workload with its options needs.
 
     Raises:
         BadInput: names the key and the remedy.
@@ -32,7 +34,7 @@ def check_workload(scenario: Scenario, system: System, options: Any, workload: W
             raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
     _check_queues(system, declared)
     offered = system.client_powers(options)
-    for power in workload.client_powers:
+    for power in powers_needed(*workload):
         if power not in offered:
             why = missing_powers(system).get(power, "not supported")
             raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")

@@ -199,7 +199,7 @@ class _Planning:
         sound = [tried(setting.is_sound, options) for setting in system.guarantees.settings]
         if declared is None or not all(sound):
             self._fail()
-        tried(check_workload, scenario, system, options, workload, declared)
+        tried(check_workload, scenario, system, options, (workload, loading), declared)
         tried(check_copies, system, loading, declared)
         tried(check_rate, cluster, declared)
         tried(check_drivers, scenario, provider, disk)

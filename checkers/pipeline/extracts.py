@@ -8,31 +8,38 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.base.columns import NONE, Flags, Ints, integers, is_one_of
 from chaoskit.contract.checkers.checker import Part
-from chaoskit.contract.workloads.datamodel import OUTPUT
+from chaoskit.contract.workloads.datamodel import OUTPUT, QUEUE
 from chaoskit.model.observations.pipeline import (
     ApplicationCommits,
     DatabaseSink,
     Fed,
     GoneOutputs,
+    InstanceActs,
     Outputs,
     OwnBounds,
     Owners,
 )
+from chaoskit.model.observations.queue import QueueSettings
 from checkers.arrays.columns import changes
+from checkers.arrays.rows import INTACT
 from checkers.arrays.view import LogView
 
-FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT = range(9)
+FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT, ACTED, LEFT, WORN = range(12)
 """Kinds of rows, and what the columns mean.
 
-`FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns. `INPUT`: a
-message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies it is in the topic; `key`.
+`FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
+whether it is a queue. `INPUT`: a message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies
+it is in the topic; of a queue, whether anybody received it; `key`.
 `COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
 to `number` outputs; `key`: whether positions tell their order. `WRITTEN`: an output of the input `value`, first read at
 `at_ns`. `OWN`: input `value` has bounds of its own: `position` to `number` outputs. `GONE`: like `WRITTEN`, but it was
 missed at `number`. `CUT`: a fault of the database of the outputs took from `at_ns` to `number` what was not flushed;
-`value`: whether that is also what it had committed; `words`: the fault, the host and the setting."""
+`value`: whether that is also what it had committed; `words`: the fault, the host and the setting. `ACTED`: instance
+`number` did what is at `position` in `ACTS` with the input `value`, or with an output of it. `LEFT`: the final read
+found the input `value` in its queue. `WORN`: the input `value` had been returned `number` times when it was last
+delivered, so that its queue drops it if it is returned once more."""
 
 EXTRACTS = pa.schema(
     [
@@ -62,12 +69,15 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         return
     view = part.view(LogView)
     within = NONE if fed.within_ns is None else fed.within_ns
-    yield _rows(part, FED, 1, value=int(fed.ordered), number=within)
+    queued = part.setting.model is QUEUE
+    yield _rows(part, FED, 1, value=int(fed.ordered), number=within, key=int(queued))
     values = np.flatnonzero(view.first_sends != NONE)
     send = view.first_sends[values]
     acked = view.first_acks[values]
     acked_op = view.sends.operation[np.where(acked == NONE, send, acked)]
     position, copies = _kept(view, values)
+    if queued:
+        copies = view.visible[values].astype(np.int64)
     yield _rows(
         part,
         INPUT,
@@ -81,11 +91,36 @@ def _fed(part: Part) -> Iterator[pa.Table]:
     )
     own = OwnBounds.read(part.observations)
     yield _rows(part, OWN, own.value.size, value=own.value, position=own.least, number=own.most)
+    if queued:
+        yield from _queue(part)
+        return
     commits, owners = ApplicationCommits.read(part.observations), Owners.read(part.observations)
     at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
     yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
     at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
     yield _rows(part, OWNER, owners.op.size, value=owners.instance, at_ns=at_ns, op=owners.op)
+
+
+def _queue(part: Part) -> Iterator[pa.Table]:
+    view = part.view(LogView)
+    yield _acts(part)
+    left = np.unique(view.intact.value[view.operations.audits[view.intact.operation]])
+    yield _rows(part, LEFT, left.size, value=left)
+    limit = {**dict(part.setting.imposed), **QueueSettings.read(part.observations).numbers}.get("delivery-limit")
+    if limit is not None:
+        receives, earlier = view.intact, _earlier(part)
+        order = np.lexsort((earlier, receives.value))
+        last = order[np.append(np.diff(receives.value[order]) != 0, np.ones(min(order.size, 1), np.bool_))]
+        worn = last[earlier[last] >= limit]
+        yield _rows(part, WORN, worn.size, value=receives.value[worn], number=earlier[worn])
+
+
+def _acts(part: Part) -> pa.Table:
+    rows, acts = part.view(LogView).operations, InstanceActs.read(part.observations)
+    at_ns = rows.start_ns[rows.rows_of(acts.op)]
+    return _rows(
+        part, ACTED, acts.op.size, value=acts.value, position=acts.act, number=acts.instance, at_ns=at_ns, op=acts.op
+    )
 
 
 def _kept(view: LogView, values: Ints) -> tuple[Ints, Ints]:
@@ -107,10 +142,12 @@ def _written(part: Part) -> Iterator[pa.Table]:
         return
     yield _rows(part, EXPECTED, 1, value=expected.least, number=expected.most, key=int(expected.ordered))
     yield from _cuts(part)
-    receives = part.view(LogView).intact
-    order = np.lexsort((receives.received_ns, receives.position))
-    first = order[changes(receives.position[order])]
-    operations = part.view(LogView).operations
+    yield _acts(part)
+    view = part.view(LogView)
+    receives, operations = view.intact, view.operations
+    stored = _messages(part) if (receives.position == NONE).any() else receives.position
+    order = np.lexsort((receives.received_ns, stored))
+    first = order[changes(stored[order])]
     gone = GoneOutputs.read(part.observations)
     missed_ns = operations.end_ns[operations.rows_of(gone.op)]
     lost = np.isin(receives.position[first], gone.position)
@@ -144,6 +181,30 @@ def _cuts(part: Part) -> Iterator[pa.Table]:
                 number=fault.effective_ns or fault.healed_ns or fault.start_ns,
                 words=f"{fault.kind} of {sink.host}{setting}",
             )
+
+
+def _messages(part: Part) -> Ints:
+    """Return a number of the message of each output that was received from a queue.
+
+    Each message is delivered at most once with each count of earlier deliveries. So deliveries of one value with one
+    count are different messages; with different counts they may be the same one, and count as that.
+    """
+    receives, count = part.view(LogView).intact, _earlier(part)
+    order = np.lexsort((receives.received_ns, count, receives.value))
+    begin = np.flatnonzero(changes(receives.value[order], count[order]))
+    rank = np.arange(order.size) - np.repeat(begin, np.diff(np.append(begin, order.size)))
+    pairs = np.stack([receives.value[order], rank], axis=1)
+    number = np.empty(order.size, np.int64)
+    number[order] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    return number
+
+
+def _earlier(part: Part) -> Ints:
+    """Return how often the message of each intact receive had been delivered before."""
+    rows = is_one_of(part.messages["direction"], ["received"])
+    counts: Ints = integers(part.messages["delivery"])[np.flatnonzero(rows)]
+    intact: Ints = counts[part.view(LogView).receives.payload == INTACT]
+    return intact
 
 
 def _rows(part: Part, kind: int, count: int, **columns: Any) -> pa.Table:

@@ -14,16 +14,20 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Flags, Ints
 from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checkers.checker import Part, PartitionSetting
-from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.traits import Piped
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from checkers.arrays.columns import changes
 from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.delivery.loss import UNSEEN
+from checkers.pipeline import queue_blame
 from checkers.pipeline.blame import of_repeated, of_unprocessed
 from checkers.pipeline.extracts import EXTRACTS, extract_of
+from checkers.pipeline.queue_blame import of_left
 from checkers.pipeline.view import PipelineView, Sink
 
 MODELS = (OUTPUT,)
+UNSEEN_DETAILS = ("it was confirmed to the application, and nobody received it",)
 
 UNPROCESSED = Anomaly(
     "unprocessed",
@@ -45,7 +49,7 @@ HALF_PROCESSED = Anomaly(
 )
 NOT_DRAINED = Anomaly(
     "not-drained",
-    "an input was still not processed at the end, and its offset not committed",
+    "an input was still not processed at the end, and neither its offset committed nor it settled",
     MODELS,
     about=About.READING,
     only_with=Piped,
@@ -88,7 +92,9 @@ TOO_LATE = Anomaly(
 
 def _done(view: PipelineView) -> Flags:
     """Return which inputs the application is done with: their offset was committed; without commits, something behind
-    them in their partition has an output."""
+    them in their partition has an output. Of a queue: see `QueueRecord.done`."""
+    if view.queue is not None:
+        return view.queue.done
     if view.commits:
         committed: Flags = view.committed[0] != NONE
         return committed
@@ -101,24 +107,46 @@ def _done(view: PipelineView) -> Flags:
 
 
 def unprocessed_cases(view: PipelineView) -> pa.Table:
-    """Evidence: `op` fed the input; `other_op` is the commit behind it, at `at_ns`."""
+    """Evidence: `op` fed the input; `other_op` is the commit behind it, or settled it, at `at_ns`."""
     lacks_all, _ = view.missing
-    at_ns, _ = view.committed
-    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, of_unprocessed)
+    at_ns, _ = view.done
+    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, _why_missing(view))
 
 
 def half_processed_cases(view: PipelineView) -> pa.Table:
     """Evidence: as of `unprocessed`."""
     _, lacks_some = view.missing
-    at_ns, _ = view.committed
-    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, of_unprocessed)
+    at_ns, _ = view.done
+    if view.queue is not None:  # otherwise nobody knows whether the application could do more
+        lacks_some = lacks_some & (view.queue.done | view.queue.left)
+    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, _why_missing(view))
 
 
 def not_drained_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input, which was acknowledged at `at_ns`."""
     lacks_all, _ = view.missing
+    if view.queue is not None:
+        return _of_inputs(view, NOT_DRAINED, np.flatnonzero(lacks_all & view.queue.left), view.acked_ns, of_left)
     waiting = np.flatnonzero(lacks_all & ~_done(view))
     return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: "nobody committed its offset")
+
+
+def _why_missing(view: PipelineView) -> Callable[[PipelineView, int], str]:
+    return of_unprocessed if view.queue is None else queue_blame.of_unprocessed
+
+
+def unseen_cases(view: PipelineView) -> pa.Table:
+    """Find outputs that the system confirmed to the application, and that nobody received.
+
+    Evidence: `value` is the input.
+    """
+    tables = [no_findings()]
+    for sink in view.sinks:
+        gone = np.flatnonzero(view.confirmed(sink) > view.counts(sink))
+        setting, nothing = PartitionSetting(sink.topic, 0), np.full(gone.size, NONE)
+        evidence = {"value": view.value[gone], "position": nothing, "op": view.op[gone], "at_ns": view.acked_ns[gone]}
+        tables.append(findings_of(setting, UNSEEN, details=UNSEEN_DETAILS, **evidence))
+    return merged(tables)
 
 
 def _coded(details: Sequence[str]) -> tuple[list[str], Ints]:
@@ -134,7 +162,7 @@ def _of_inputs(
         return no_findings()
     details = [why(view, index) for index in rows.tolist()]
     words, code = _coded(details)
-    _, commit = view.committed
+    _, commit = view.done
     tables = []
     for number, setting in enumerate(view.settings):
         mine = view.place[rows] == number
@@ -169,8 +197,9 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     first = np.repeat(rows[begin], np.diff(np.append(begin, owner.size)))
     many = rank >= sink.most[owner] * np.maximum(view.copies[owner], 1)
     again, first = rows[many], first[many]
+    why = of_repeated if view.queue is None else queue_blame.of_repeated
     details = [
-        of_repeated(view, int(sink.input[row]), int(sink.at_ns[one]), int(sink.at_ns[row]))
+        why(view, int(sink.input[row]), int(sink.at_ns[one]), int(sink.at_ns[row]))
         for row, one in zip(again.tolist(), first.tolist(), strict=True)
     ]
     yield from _of_outputs(sink, PROCESSED_TWICE, again, details, other_op=sink.op[first], since_ns=sink.at_ns[first])
@@ -257,6 +286,7 @@ _CASES = (
     (OUT_OF_ORDER, out_of_order_cases),
     (MADE_UP, made_up_cases),
     (TOO_LATE, too_late_cases),
+    (UNSEEN, unseen_cases),
 )
 
 
@@ -264,7 +294,7 @@ class PipelineChecker:
     """Detects what an application did to its inputs; a `Checker` with the power `Spanning`."""
 
     anomalies = tuple(anomaly for anomaly, _ in _CASES)
-    models = (LOG, OUTPUT)
+    models = (LOG, QUEUE, OUTPUT)
 
     def check(self, part: Part) -> pa.Table:
         """Return nothing: an input is in one partition, and its outputs are in others."""

@@ -12,8 +12,22 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Flags, Ints, integers, words_of
 from chaoskit.contract.checkers.checker import PartitionSetting
 from checkers.arrays.columns import changes
-from checkers.pipeline.extracts import COMMIT, CUT, EXPECTED, FED, GONE, INPUT, OWN, OWNER, WRITTEN
+from checkers.pipeline.extracts import (
+    ACTED,
+    COMMIT,
+    CUT,
+    EXPECTED,
+    FED,
+    GONE,
+    INPUT,
+    LEFT,
+    OWN,
+    OWNER,
+    WORN,
+    WRITTEN,
+)
 from checkers.pipeline.lives import Ends
+from checkers.pipeline.queued import CONFIRMED, QueueRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,7 @@ class PipelineView:
         place: of each input, index into `settings`.
         settings: the partitions that are fed.
         ordered: whether outputs must keep the order of keys.
+        queued: whether inputs are in a queue.
         within_ns: how old outputs may be; `NONE`: nobody said.
         ends: the ends of instances.
     """
@@ -107,6 +122,7 @@ class PipelineView:
             PartitionSetting(self._topics[int(fed["topic"][row])], int(fed["partition"][row])) for row in order
         ]
         self.ordered: bool = bool((fed["value"] == 1).any())
+        self.queued: bool = bool((fed["key"] == 1).any())
         self.within_ns: int = int(fed["number"].max(initial=NONE))
         inputs = self._of(INPUT)
         order = np.argsort(inputs["value"], kind="stable")
@@ -180,8 +196,37 @@ class PipelineView:
     @cached_property
     def in_topic(self) -> Flags:
         """Whether each input is in the topic that the application reads."""
-        present: Flags = self.position != NONE
+        present: Flags = self.copies > 0
         return present
+
+    @cached_property
+    def queue(self) -> QueueRecord | None:
+        """What the application did with the inputs of a queue; None if they are in a topic."""
+        if not self.queued:
+            return None
+        acts, left = self._of(ACTED), np.zeros(self.value.size, np.bool_)
+        owner, found = self._input(acts["value"]), self._input(self._of(LEFT)["value"])
+        left[found[found != NONE]] = True
+        worn, returns = self._of(WORN), np.zeros(self.value.size, np.int64)
+        at = self._input(worn["value"])
+        returns[at[at != NONE]] = worn["number"][at != NONE]
+        known = owner != NONE
+        columns = {"act": acts["position"], "input": owner, "instance": acts["number"]}
+        columns |= {"at_ns": acts["at_ns"], "op": acts["op"]}
+        return QueueRecord(self.value.size, {name: column[known] for name, column in columns.items()}, left, returns)
+
+    def confirmed(self, sink: Sink) -> Ints:
+        """Return how many outputs of each input the system confirmed to the application, as far as that was seen."""
+        acts = self._of(ACTED)
+        chosen = (acts["position"] == CONFIRMED) & (acts["topic"] == self._topics.index(sink.topic))
+        owner = self._input(acts["value"][chosen])
+        return np.bincount(owner[owner != NONE], minlength=self.value.size)
+
+    @cached_property
+    def done(self) -> tuple[Ints, Ints]:
+        """For each input when the application was done with it, by a commit or a settlement, and the operation; `NONE`
+        if neither was seen."""
+        return self.committed if self.queue is None else (self.queue.done_ns, self.queue.done_op)
 
     @cached_property
     def missing(self) -> tuple[Flags, Flags]:
@@ -189,7 +234,8 @@ class PipelineView:
         lacks_all, lacks_some = self.in_topic.copy(), np.zeros(self.value.size, np.bool_)
         needs_any = np.zeros(self.value.size, np.bool_)
         for sink in self.sinks:
-            counts = self.counts(sink)
+            # What the system confirmed and nobody received is not missing because of the application.
+            counts = np.maximum(self.counts(sink), self.confirmed(sink))
             lacks_all &= counts == 0
             lacks_some |= counts < sink.least * self.copies
             needs_any |= sink.least > 0

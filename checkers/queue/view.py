@@ -34,7 +34,7 @@ REJECTED, EXPIRED, MAXLEN, DELIVERY_LIMIT, ELSEWHERE = range(len(REASONS))
 
 ACKED, NACKED, REFUSED = range(len(SETTLING))
 _NEVER = np.iinfo(np.int64).max
-_UNORDERED = ("priorities", "delay", "dead-letters-of")
+_UNORDERED = ("priorities", "delay", "dead-letters-of", "application")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 else:
     client = Later("cyclonedds", *_FOR_RUNS)
 
-_FEEDS = "DDS topics are not stored; use workload.kind: feed"
-_NO_BROKER = "there is no broker: peers talk to each other"
+_FEEDS = "DDS stores no topics; use workload.kind: feed"
+_NO_BROKER = "peers have no broker"
 
 
 class CycloneSystem:

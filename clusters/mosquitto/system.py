@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 else:
     client, deploy = (Later("mosquitto", path) for path in _FOR_RUNS)
 
-_FEEDS = "MQTT has topics that keep nothing; use workload.kind: feed"
-_ONE_BROKER = "there is one broker: Mosquitto has no clusters"
+_FEEDS = "MQTT stores no topics; use workload.kind: feed"
+_ONE_BROKER = "Mosquitto has no clusters"
 
 
 class MosquittoSystem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
     LogClients,
     SeekingClients,
@@ -22,7 +23,7 @@ from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 
 GIVEN: Mapping[type, str] = {
     **GIVEN_AUTO_RECOVERY,
-    SeekingClients: "clients: pulsar-client",
+    **dict.fromkeys((SeekingClients, ApplicationClients), "clients: pulsar-client"),
     TransactionalClients: "transactions: true, and cluster.clients: java",
 }
 NEVER: Mapping[type, str] = {
@@ -44,4 +45,4 @@ def of_clients(options: PulsarOptions) -> tuple[type, ...]:
     """Return the powers of its clients."""
     if options.clients == "java":
         return (LogClients, QueueClients, *((TransactionalClients,) if options.transactions else ()))
-    return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients)
+    return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients, ApplicationClients)

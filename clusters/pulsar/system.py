@@ -11,7 +11,7 @@ from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.benchmark import Driven
 from chaoskit.contract.systems.wire import Wire
-from chaoskit.contract.workloads.datamodel import LOG, QUEUE
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from clusters.common.diagnosis import java_and_jars
 from clusters.pulsar import artifacts, checks, powers
@@ -38,7 +38,7 @@ class PulsarSystem:
     for_runs = (*_FOR_RUNS, *checks.FOR_RUNS)
     options = PulsarOptions
     roles = ROLES
-    models = (LOG, QUEUE)
+    models = (LOG, QUEUE, OUTPUT)
     types = queues.TYPES
     unreplicated = ()
     queue_features = queues.FEATURES

@@ -8,7 +8,7 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantees.guarantee import Declared
-from chaoskit.contract.workloads.datamodel import LOG, QUEUE, DataModel
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE, DataModel
 from chaoskit.contract.workloads.topic import DEAD, Topic
 from chaoskit.model.place import Place
 from clusters.rabbitmq.releases import parse_version
@@ -18,6 +18,7 @@ from clusters.rabbitmq.streams.names import stream_name
 QUORUM, CLASSIC, MIRRORED, STREAM = "quorum", "classic", "mirrored", "stream"
 TYPES: Mapping[DataModel, tuple[str, ...]] = {
     QUEUE: (QUORUM, CLASSIC, MIRRORED),
+    OUTPUT: (QUORUM, CLASSIC),
     LOG: (STREAM,),
 }
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     client, configuration, package, routers = (Later("zenoh", path) for path in _FOR_RUNS)
 
-_FEEDS = "Zenoh's key expressions are not stored; use workload.kind: feed"
+_FEEDS = "Zenoh stores no topics; use workload.kind: feed"
 _NO_COPIES = "routers store nothing, and none leads"
 
 

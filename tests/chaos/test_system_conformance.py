@@ -11,6 +11,7 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.installed import system, workload
 from chaoskit.contract.systems.system import Rooted
+from chaoskit.contract.workloads.application import Applying
 from chaoskit.report.support import support
 from chaoskit.testing.conformance import check_cluster
 from clusters.hosts.lab import LocalOptions, LocalProvider
@@ -43,5 +44,10 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
 def test_a_system_is_whole(name: str, options: dict[str, Any], hosts: Sequence[ServiceHost]) -> None:
     plugin = system(name, "system")
     powers = {*plugin.client_powers(plugin.options(**options))}
-    possible = [name for name in support(plugin).workloads if {*workload(name, name).client_powers} <= powers]
+    workloads = {kind: workload(kind, kind) for kind in support(plugin).workloads}
+    possible = [
+        kind
+        for kind, load in workloads.items()
+        if {*load.client_powers} <= powers and not isinstance(load, Applying)  # which needs an application
+    ]
     check_cluster(name, hosts, options, {kind: {} for kind in possible})

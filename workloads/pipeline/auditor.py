@@ -7,15 +7,13 @@ from functools import partial
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.clients.application import ApplicationClients, RecordReader
-from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.workloads.workload import Job
-from chaoskit.load.probes import Probes
 from chaoskit.load.records import read_to_end
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from chaoskit.model.outcome import FAIL, INFO, OK
 from chaoskit.model.place import Place
-from workloads.pipeline.feeder import InputSender
 from workloads.pipeline.inputs import value_of
+from workloads.pipeline.last import LastInputs
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.sinks.outputs import OutputLog
 
@@ -25,14 +23,11 @@ _STALL_S = 45.0
 _QUIET_S = 2.0
 """Once the application has committed everything, what it still writes comes within this time."""
 
-NUMBER = 1
-"""The number of the auditor's inputs among those of producers."""
-
 
 def audit(job: Job[PipelineOptions]) -> None:
     """Give the application a last input in every partition, wait until it has drained them, and read everything."""
     job.control.wait_start()
-    probes = _Probes(job)
+    probes = LastInputs(job)
     job.control.result({"accepted": probes.accepted})
     reading = _Reading(job)
     op = job.recorder.invoke("audit")
@@ -45,22 +40,6 @@ def audit(job: Job[PipelineOptions]) -> None:
     reading.close()
     job.control.report(job.recorder.report())
     job.control.result({"audited": complete, "why": reading.log.misfit or why, "drained": drained})
-
-
-class _Probes(Probes):
-    """The last inputs."""
-
-    def __init__(self, job: Job[PipelineOptions]) -> None:
-        super().__init__(job)
-        producer = job.clients.power(LogClients).prober(job.options.producer, self.completed)
-        sender = InputSender(job.recorder, producer, job.options, NUMBER)
-        places = job.options.reads.places
-        keys = {partition: key for _, partition, key in job.options.routes()}
-        for sequence, (topic, partition) in enumerate(places):
-            op = sender.send(topic, partition, keys.get(partition), sequence, None)
-            self._places[op] = job.recorder.in_system(topic), partition
-        producer.close(job.bound_ns / 1e9)
-        self.values: set[int] = {NUMBER << 40 | sequence for sequence in range(len(places))}
 
 
 class _Reading:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.clients.client import LogClients, Producer
+from chaoskit.contract.clients.client import Completed, LogClients, Producer
+from chaoskit.contract.clients.queue import Publishing, QueueClients
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
@@ -22,7 +23,7 @@ def feed(job: Job[PipelineOptions]) -> None:
     options, recorder, control = job.options, job.recorder, job.control
     # Each incarnation has numbers of its own; the auditor's are between them.
     number = 2 * job.task.incarnation
-    producer = job.clients.power(LogClients).producer(options.producer, recorder.completed)
+    producer = input_producer(job, recorder.completed)
     sender = InputSender(recorder, producer, options, number)
     with recorder.operation("feed") as op:
         for topic, partition in options.reads.places:
@@ -41,6 +42,21 @@ def feed(job: Job[PipelineOptions]) -> None:
         reports.tell()
     producer.close(CLOSE_TIMEOUT_S)
     reports.finish()
+
+
+def input_producer(job: Job[PipelineOptions], completed: Completed, *, probes: bool = False) -> Producer:
+    """Connect a producer of inputs; of a queue's, one that waits for confirms.
+
+    Args:
+        job: the client's job.
+        completed: called once for each input.
+        probes: whether it sends the last inputs.
+    """
+    settings = job.options.producer
+    if job.options.queued:
+        return job.clients.power(QueueClients).publisher(settings, job.task.index, completed, Publishing())
+    clients = job.clients.power(LogClients)
+    return clients.prober(settings, completed) if probes else clients.producer(settings, completed)
 
 
 class InputSender:

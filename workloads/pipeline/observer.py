@@ -20,7 +20,7 @@ COMMIT_SEEN, OWNER_SEEN = "commit-seen", "owner-seen"
 
 def observe(job: Job[PipelineOptions]) -> None:
     """Observe until stopped."""
-    topic = job.recorder.in_system(job.options.reads.topic)
+    topic = job.recorder.in_system(job.options.reads.name)
     observer = job.clients.power(ApplicationClients).group_observer([topic])
     ownership = _Ownership(job.recorder, observer, job.application_hosts)
 

@@ -13,37 +13,45 @@ from chaoskit.model.place import Place
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.inputs import Payload
 from workloads.pipeline.outputs import OutputCount
-from workloads.pipeline.sinks.options import STDOUT, SinkOptions, TopicName
+from workloads.pipeline.sinks.options import STDOUT, STORED, SinkOptions, TopicName, check_kind
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
 Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
 
 
-class TopicOptions(BaseModel):
-    """A topic that the application reads or writes.
+class SourceOptions(BaseModel):
+    """What the application reads: a topic, or a queue.
 
     Attributes:
-        topic: its name; chaoskit makes it.
-        partitions: number of partitions.
-        replication: replicas of each partition; default: 3, limited by the number of brokers.
+        topic, queue: its name; chaoskit makes it.
+        partitions: number of partitions of a topic.
+        type: the system's own type of a queue, such as `quorum`; default: the first that it has.
+        replication: replicas of each partition, or members of a queue; default: 3, limited by the number of brokers.
     """
 
     model_config = _FROZEN
 
-    topic: TopicName
+    topic: TopicName | None = None
+    queue: TopicName | None = None
     partitions: int = Field(default=1, ge=1, le=10_000)
+    type: str = ""
     replication: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        check_kind(self, {"topic": frozenset({"partitions"}), "queue": frozenset({"type"})})
+        return self
 
     @property
     def name(self) -> str:
         """Its name in the history."""
-        return self.topic
+        return self.topic or self.queue or ""
 
     @property
     def places(self) -> list[Place]:
         """Its partitions."""
-        return [(self.topic, number) for number in range(self.partitions)]
+        return [(self.name, number) for number in range(self.partitions)]
 
     def copies(self, brokers: int) -> int:
         """Return how many replicas each partition has with so many brokers."""
@@ -100,8 +108,8 @@ class PipelineOptions(BaseModel):
     """The options of this workload.
 
     Attributes:
-        reads: the topic that the application reads; chaoskit feeds it.
-        writes: where the application writes: a topic, an HTTP endpoint, lines, rows, or several of them.
+        reads: the topic, or queue, that the application reads; chaoskit feeds it.
+        writes: where the application writes: a topic, a queue, an HTTP endpoint, lines, rows, or several of them.
         rate: inputs per second.
         keys: number of distinct keys; 0: inputs have none.
         payload: what an input is.
@@ -115,7 +123,7 @@ class PipelineOptions(BaseModel):
 
     model_config = _FROZEN
 
-    reads: TopicOptions
+    reads: SourceOptions
     writes: Annotated[list[SinkOptions], Field(min_length=1), BeforeValidator(_as_list)]
     rate: int = Field(default=100, ge=1, le=100_000)
     keys: int = Field(default=0, ge=0, lt=2**24)
@@ -136,7 +144,7 @@ class PipelineOptions(BaseModel):
         return self
 
     def _suits_its_sinks(self) -> None:
-        bare = [sink.name for sink in self.writes if sink.topic is None and sink.http is None]
+        bare = [sink.name for sink in (*self.files, *self.rows)]
         if bare and (self.identity.key or self.identity.header):
             raise ValueError(f"identity: {bare[0]} has neither keys nor headers; use json, regex or python")
         if self.identity.key and self.endpoints:
@@ -148,14 +156,35 @@ class PipelineOptions(BaseModel):
         if self.application.external and databases:
             raise ValueError("postgresql is reached from hosts of the lab only; write url, or run")
 
+    @model_validator(mode="after")
+    def _of_queues(self) -> Self:
+        other = "topic" if self.queued else "queue"
+        if any(getattr(sink, other) is not None for sink in self.writes):
+            raise ValueError(f"reads and writes are both topics, or both queues; there is a {other} in writes")
+        if self.queued and self.keys:
+            raise ValueError("keys: messages of queues have none, and consumers share them in any order; remove it")
+        if self.queued and self.identity.key:
+            raise ValueError("identity: key: messages of queues have none; use header, such as header: message_id")
+        if self.queued and self.application.external:
+            raise ValueError(
+                "application.external: what an application settles is read from its connections, on hosts of the lab; "
+                "write run: the command that starts an instance"
+            )
+        return self
+
+    @property
+    def queued(self) -> bool:
+        """Whether the application reads, and writes, queues."""
+        return self.reads.queue is not None
+
     def all_partitions(self) -> list[Place]:
         """Return the partitions that are fed."""
         return self.reads.places
 
     @property
     def topics(self) -> list[SinkOptions]:
-        """The topics that the application writes."""
-        return [sink for sink in self.writes if sink.topic is not None]
+        """The topics, or queues, that the application writes."""
+        return [sink for sink in self.writes if any(getattr(sink, kind) is not None for kind in STORED)]
 
     @property
     def endpoints(self) -> list[SinkOptions]:
@@ -183,4 +212,4 @@ class PipelineOptions(BaseModel):
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive inputs; see `routes_over`."""
-        return routes_over([self.reads.topic], self.reads.partitions, self.keys)
+        return routes_over([self.reads.name], self.reads.partitions, self.keys)

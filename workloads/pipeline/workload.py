@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import LogClients
+from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.clients.traffic import QueueApplicationClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.application import Application, DatabaseUse
-from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.topic import Topic
-from chaoskit.contract.workloads.traits import Paced, Piped
-from chaoskit.contract.workloads.workload import CONSUMER, OBSERVER, PRODUCER, Job, Task
+from chaoskit.contract.workloads.traits import Paced, Piped, Queueing
+from chaoskit.contract.workloads.workload import CONSUMER, DRAINER, OBSERVER, PRODUCER, Job, Task
 from chaoskit.model.operation import AUDITOR
 from workloads.pipeline.auditor import audit
 from workloads.pipeline.feeder import feed
 from workloads.pipeline.observer import observe
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.promises import RULES, promises
+from workloads.pipeline.queues import auditor, receiver, traffic
+from workloads.pipeline.queues.drainer import drain
 from workloads.pipeline.sinks.endpoint import serve
 from workloads.pipeline.sinks.lines import check_files, follow
 from workloads.pipeline.sinks.options import POSTGRESQL, STDOUT
@@ -33,7 +37,7 @@ class PipelineWorkload:
     """Entry point `pipeline` of `chaoskit.workloads`."""
 
     options = PipelineOptions
-    client_powers: tuple[type, ...] = (LogClients, ApplicationClients)
+    client_powers: tuple[type, ...] = ()
     rules = RULES
     example: Mapping[str, Any] = {
         "reads": {"topic": "orders"},
@@ -41,9 +45,16 @@ class PipelineWorkload:
         "application": {"run": ["python3", "app.py", "{endpoints}", "{reads}", "{writes}"]},
     }
 
+    others: Sequence[Mapping[str, Any]] = ({**example, "reads": {"queue": "orders"}, "writes": {"queue": "payments"}},)
+
+    def powers(self, options: PipelineOptions) -> tuple[type, ...]:
+        """See `chaoskit.contract.workloads.workload.Alternating`."""
+        return (QueueClients, QueueApplicationClients) if options.queued else (LogClients, ApplicationClients)
+
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
-        reads = Topic(options.reads.topic, LOG, options.reads.partitions, options.reads.copies(brokers))
-        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers)) for sink in options.topics]
+        source, model = options.reads, QUEUE if options.queued else LOG
+        reads = Topic(source.name, model, source.partitions, source.copies(brokers), source.type)
+        writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers), sink.type) for sink in options.topics]
         others = [Topic(sink.name, OUTPUT, stored=False) for sink in (*options.endpoints, *options.rows)]
         lines = [Topic(sink.name, OUTPUT, options.writers(sink), stored=False) for sink in options.files]
         return [reads, *writes, *others, *lines]
@@ -59,7 +70,9 @@ class PipelineWorkload:
         return options.producer if role == PRODUCER else {}
 
     def traits(self, options: PipelineOptions) -> tuple[object, ...]:
-        return Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
+        paced, piped = Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
+        queueing = Queueing(confirms=True, persistent=True, consumers=options.application.instances)
+        return (paced, piped, queueing) if options.queued else (paced, piped)
 
     def promises(self, declared: Declared) -> Mapping[str, str]:
         """See `chaoskit.contract.guarantees.promising.Promising`."""
@@ -80,7 +93,8 @@ class PipelineWorkload:
             restart_ns,
             given.env,
             names,
-            options.reads.partitions,
+            # Of a queue, each instance must have become a consumer.
+            given.instances if options.queued else options.reads.partitions,
             given.ready_within,
             stdout,
             _database(options),
@@ -99,7 +113,8 @@ class PipelineWorkload:
     def run(self, job: Job[Any]) -> None:
         tasks = {PRODUCER: feed, CONSUMER: collect, OBSERVER: observe, AUDITOR: audit}
         tasks |= {_ENDPOINT: serve, _LINES: follow, _ROWS: query}
-        tasks[job.task.role](job)
+        of_queues = {CONSUMER: receiver.collect, OBSERVER: traffic.observe, DRAINER: drain, AUDITOR: auditor.audit}
+        (tasks | of_queues if job.options.queued else tasks)[job.task.role](job)
 
 
 def _database(options: PipelineOptions) -> DatabaseUse | None:

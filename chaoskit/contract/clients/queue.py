@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.clients.client import Completed, Producer, Settlement
@@ -84,11 +85,13 @@ class Arrival(NamedTuple):
         delivery: the message.
         tag: identifies the delivery when it is settled.
         death: why it was dead-lettered, if it was.
+        headers: what the message has besides its payload, by name.
     """
 
     delivery: Delivery
     tag: int
     death: Death | None = None
+    headers: Mapping[str, bytes] = MappingProxyType({})
 
 
 class ConsumerChange(NamedTuple):

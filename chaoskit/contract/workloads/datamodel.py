@@ -20,6 +20,7 @@ from chaoskit.contract.clients.client import (
 from chaoskit.contract.clients.feed import FeedClients
 from chaoskit.contract.clients.ledger import LedgerClients
 from chaoskit.contract.clients.queue import QueueClients
+from chaoskit.contract.clients.traffic import QueueApplicationClients
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ QUEUE = DataModel("queue", (QueueClients,), gives_back=True)
 PUBSUB = DataModel("pubsub", (FeedClients,), keeps=False)
 """Nothing is stored; those receive a message who were subscribed when it was sent."""
 
-OUTPUT = DataModel("output", (ApplicationClients,), bounded=True)
+OUTPUT = DataModel("output", (ApplicationClients, QueueApplicationClients), bounded=True)
 """What an application of the user's writes, by the inputs to which it belongs."""
 
 MODELS = (LOG, LEDGER, QUEUE, PUBSUB, OUTPUT)

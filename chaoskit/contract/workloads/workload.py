@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, runtime_checkable
@@ -16,6 +16,10 @@ from chaoskit.model.operation import AUDITOR
 from chaoskit.model.progress import Progress
 
 PRODUCER, CONSUMER, OBSERVER = "producer", "consumer", "observer"
+
+DRAINER = "drainer"
+"""The role of the client that sends an application its last inputs, and ends when all that it reads was delivered. It
+begins after the load, where an application must end before the final read."""
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -40,7 +44,7 @@ class ClientReport(TypedDict, total=False):
     """What a client reports to the harness besides its progress; each key is reported once it is known.
 
     Attributes:
-        accepted: of the auditor: whether every partition accepted its probe.
+        accepted: of the auditor, or of the drainer: whether every partition accepted its probe.
         audited: of the auditor, at its end: whether it read everything.
         why: why it did not; of another client: why it is in doubt what it read.
         failed: why another client can never work again, and stays idle.
@@ -49,6 +53,8 @@ class ClientReport(TypedDict, total=False):
             receiving messages of the partition.
         received: of the same: how many messages of each.
         owned: of an observer: how many partitions have an owner.
+        held: of an observer: how many messages the application has now, and has not settled.
+        doubt: of an observer: what it did not see.
         serves: of a client that serves something on this machine: the port and the path, such as `8080/pay`, by topic.
         drained: of the auditor: whether the application worked on the last inputs within the bound.
     """
@@ -60,6 +66,8 @@ class ClientReport(TypedDict, total=False):
     probed: list[str]
     received: dict[str, int]
     owned: int
+    held: int
+    doubt: str
     serves: dict[str, str]
     drained: bool
 
@@ -193,9 +201,30 @@ class Exemplary(Protocol):
     def example(self) -> Mapping[str, Any]: ...
 
 
+@runtime_checkable
+class Alternating(Protocol):
+    """Optional power of a workload: what it needs of the system's clients depends on its options.
+
+    Attributes:
+        others: further keys with which it runs, on systems with other powers.
+    """
+
+    @property
+    def others(self) -> Sequence[Mapping[str, Any]]: ...
+
+    def powers(self, options: Any) -> tuple[type, ...]:
+        """Return the powers that the system's clients must have besides `client_powers`."""
+        ...
+
+
 def example_options(workload: Workload) -> Any:
     """Return validated options with which a workload runs: its defaults, or its example."""
     return workload.options.model_validate(workload.example if isinstance(workload, Exemplary) else {})
+
+
+def powers_needed(workload: Workload, options: Any) -> tuple[type, ...]:
+    """Return all powers that the system's clients must have for a workload with these options."""
+    return (*workload.client_powers, *(workload.powers(options) if isinstance(workload, Alternating) else ()))
 
 
 @runtime_checkable

@@ -1,4 +1,5 @@
-"""What a fault of an application's host could have taken: the inputs that its instance owned, and had not committed.
+"""What a fault of an application's host could have taken: the inputs that its instance owned, and had not committed; of
+a queue, those that it was given, and whose output was not there yet.
 
 A fault of an instance that owns no partition, or has nothing to do, proves nothing about the application. A fault of
 its database could have taken the inputs of all instances, and those as well that were committed right before.
@@ -18,7 +19,7 @@ from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.subject.subject import Subject
-from chaoskit.model.observations.pipeline import ApplicationCommits, Fed, Owners
+from chaoskit.model.observations.pipeline import ACTS, ApplicationCommits, Fed, InstanceActs, Outputs, Owners
 
 
 def owned_inputs(history: History, subject: Subject) -> dict[int, int]:
@@ -80,8 +81,50 @@ class _Inputs:
         return int(np.count_nonzero(waiting >= committed))
 
 
-def _fed(history: History) -> Iterator[_Inputs]:
+class _Given:
+    """The inputs of a queue: which instance was given each, when, and when its first output was read."""
+
+    def __init__(self, history: History, acts: InstanceActs) -> None:
+        given = acts.act == ACTS.index("given")
+        self._at_ns = integers(history.operations["start_ns"])[acts.op[given]]
+        self._value, self._instance = acts.value[given], acts.instance[given]
+        value, read_ns = _outputs(history)
+        order = np.lexsort((read_ns, value))
+        value, first = np.unique(value[order], return_index=True)
+        at = np.minimum(np.searchsorted(value, self._value), max(value.size - 1, 0))
+        known = value[at] == self._value if value.size else np.zeros(self._value.size, np.bool_)
+        self._done_ns = np.full(self._value.size, np.iinfo(np.int64).max)
+        self._done_ns[known] = read_ns[order][first[at[known]]]
+
+    def at_stake(self, effect: Effect, instances: list[int]) -> int | None:
+        """Return how many inputs a fault could have taken of these instances; None if nobody was given any before."""
+        if not (self._at_ns <= effect.start_ns).any():
+            return None
+        until_ns = (effect.done_ns or effect.start_ns) if effect.acts & Act.ENDS else effect.over_ns
+        held = np.isin(self._instance, instances) & (self._at_ns <= until_ns) & (self._done_ns > effect.start_ns)
+        return int(np.unique(self._value[held]).size)
+
+
+def _outputs(history: History) -> tuple[Ints, Ints]:
+    """Return the input of each output that was read, and when."""
+    tables = [
+        history.messages(partition.topic, partition.partition)
+        for partition in history.partitions
+        if Outputs.read(read_observations(partition)) is not None
+    ]
+    read = [table.filter(pc.equal(table["direction"].cast(pa.string()), "received")) for table in tables]
+    columns = [(integers(table["value"]), integers(table["received_ns"])) for table in read]
+    none = np.zeros(0, np.int64)
+    return np.concatenate([none, *(value for value, _ in columns)]), np.concatenate([none, *(at for _, at in columns)])
+
+
+def _fed(history: History) -> Iterator[_Inputs | _Given]:
     for partition in history.partitions:
         observations = read_observations(partition)
-        if Fed.read(observations) is not None:
+        if Fed.read(observations) is None:
+            continue
+        acts = InstanceActs.read(observations)
+        if acts.op.size:
+            yield _Given(history, acts)
+        else:
             yield _Inputs(history, history.messages(partition.topic, partition.partition), observations)

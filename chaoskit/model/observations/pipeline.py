@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from chaoskit.base.columns import Ints, integers
+from chaoskit.base.columns import Ints, integers, places_in
 from chaoskit.model.observations.row import Row, of_kinds
 
-FED, OUTPUTS, PROGRESSED, OWNED = "fed", "outputs", "progressed", "owned"
+FED, OUTPUTS, PROGRESSED, OWNED, ACTED = "fed", "outputs", "progressed", "owned", "acted"
 UNORDERED, GONE, LEAST, MOST = "unordered", "gone", "least-outputs", "most-outputs"
 DATABASE_HOST, DATABASE_SETTING = "database-host", "database-setting"
+
+ACTS = ("given", "auto-ack", "ack", "nack", "reject", "published", "confirmed")
+"""What may pass between an instance and a queue; see `chaoskit.contract.clients.traffic.Act`."""
 
 START, EXIT = "start", "exit"
 """Operations of an instance of the application: it was started; it ended, and the error says how."""
@@ -215,3 +218,47 @@ class Owners(NamedTuple):
         """Read them from the observations of a partition."""
         rows = of_kinds(observations, OWNED)
         return cls(integers(rows["op"]), integers(rows["value"]))
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceActed:
+    """A message passed a connection of an instance with a queue (`receive`, `ack`, `nack`, `reject`, `publish-seen`,
+    `confirm-seen`, at the time that it passed).
+
+    Attributes:
+        act: one of `ACTS`.
+        value: the input, or that of the output.
+        instance: number of the instance.
+    """
+
+    act: str
+    value: int
+    instance: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(ACTED, name=self.act, value=self.value, position=self.instance)
+
+
+class InstanceActs(NamedTuple):
+    """All that passed between instances and a queue, in order of `op`.
+
+    Attributes:
+        op: the operation.
+        act: index into `ACTS`.
+        value: the input.
+        instance: number of the instance.
+    """
+
+    op: Ints
+    act: Ints
+    value: Ints
+    instance: Ints
+
+    @classmethod
+    def read(cls, observations: pa.Table) -> InstanceActs:
+        """Read them from the observations of a queue."""
+        rows = of_kinds(observations, ACTED)
+        return cls(
+            integers(rows["op"]), places_in(ACTS, rows["name"]), integers(rows["value"]), integers(rows["position"])
+        )

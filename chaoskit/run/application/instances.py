@@ -142,7 +142,8 @@ class Instances:
         )
         return (
             f"the application does not read: after {waited} not every partition of what it reads has an owner in a "
-            f"group of consumers (workload.application.ready_within); its last lines:\n{words}"
+            "group of consumers, or not every instance consumes from its queue (workload.application.ready_within); "
+            f"its last lines:\n{words}"
         )
 
 

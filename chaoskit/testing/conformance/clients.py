@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
     Auditor,
     Completed,
@@ -23,6 +24,7 @@ from chaoskit.contract.clients.client import (
 from chaoskit.contract.clients.feed import FeedClients, FeedSubscriber
 from chaoskit.contract.clients.ledger import LedgerClients
 from chaoskit.contract.clients.queue import Arrival, Publishing, QueueClients, QueueConsumer
+from chaoskit.contract.clients.traffic import QueueApplicationClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.message import Delivery
@@ -73,7 +75,8 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
     with Wants(f"clients {type(clients).__name__}") as wants:
         for power in topic.model.powers:
             implemented = optional(clients, power)
-            if implemented is not None:
+            # What an application does with queues is seen only where one runs.
+            if implemented is not None and power is not QueueApplicationClients:
                 with wants.step(power.__name__):
                     _SUITES[power](implemented, topic, given, wants)
 
@@ -102,6 +105,26 @@ def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], want
     producer.send(f"{topic.name}-that-is-not-there", 0, None, b"x", 0)
     producer.close(_WITHIN_S)
     _check_completions(nowhere, range(1), wants)
+
+
+def _check_application(clients: ApplicationClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    place, observer = (topic.name, 0), clients.group_observer([topic.name])
+    try:
+        wants.that(not observer.committed(0), "somebody has committed a position of a new topic")
+        wants.that(not observer.owners(), "somebody owns a partition of a new topic")
+    finally:
+        observer.close()
+    reader = clients.records([place])
+    try:
+        _, end = reader.bounds(place, _WITHIN_S)
+
+        def reached() -> bool:
+            reader.poll(0.1)
+            return reader.reached(place) >= end
+
+        wants.that(wait_until(reached, _WITHIN_S), f"a reader is at {reader.reached(place)}, not at {end}")
+    finally:
+        reader.close()
 
 
 def _reaches(auditor: Auditor, topic: str, end: int, wants: Wants) -> None:
@@ -335,6 +358,7 @@ def _read(consumer: Consumer, wanted: list[bytes]) -> list[bytes]:
 
 
 _SUITES: Mapping[type, _Suite] = {
+    ApplicationClients: _check_application,
     LogClients: _check_log,
     SeekingClients: _check_seeking,
     TransactionalClients: _check_transactions,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.clients.queue import Publishing
 from chaoskit.contract.power import P, held
+from chaoskit.model.place import Place
+from clusters.pulsar.clients.application import PulsarRecordReader, PulsarSubscriptionObserver
 from clusters.pulsar.clients.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.clients.producer import PulsarProducer
 from clusters.pulsar.clients.queue_consumer import PulsarQueueConsumer
@@ -18,7 +20,7 @@ from clusters.pulsar.clients.subscriber import PulsarSubscriber
 
 class PulsarClients:
     """The powers `LogClients`, `SeekingClients`, `SequencedClients` and `SubscribingClients` of
-    `chaoskit.contract.clients.client`, and `chaoskit.contract.clients.queue.QueueClients`."""
+    `chaoskit.contract.clients.client`, and `QueueClients` and `ApplicationClients` of `chaoskit.contract.clients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -53,6 +55,12 @@ class PulsarClients:
         self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
     ) -> PulsarPublisher:
         return PulsarPublisher(self._connection, settings, completed)
+
+    def records(self, places: Sequence[Place]) -> PulsarRecordReader:
+        return PulsarRecordReader(self._connection, places)
+
+    def group_observer(self, topics: Sequence[str]) -> PulsarSubscriptionObserver:
+        return PulsarSubscriptionObserver(self._connection, topics)
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> PulsarQueueConsumer:
         return PulsarQueueConsumer(self._connection, settings, prefetch)

@@ -14,6 +14,7 @@ import httpx
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.systems.service import ServiceError
+from clusters.pulsar.deploy.subscribed import Subscribed, subscribed_in
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
 Answer = TypeVar("Answer")
@@ -119,6 +120,27 @@ class Admin:
         if stats is None:
             raise ServiceError(f"{topic}/{partition} has no subscription {subscription}")
         return int(stats["msgBacklog"]), len(stats["consumers"])
+
+    def subscriptions(self, topic: str, partition: int, timeout_s: float) -> dict[str, Subscribed]:
+        """Return the subscriptions of a partition by name.
+
+        Raises:
+            ServiceError: no broker answers, or the owner does not.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/stats"
+        stats = self._ask("GET", path, timeout_s)["subscriptions"]
+        return {name: subscribed_in(subscription) for name, subscription in stats.items()}
+
+    def cursors(self, topic: str, partition: int, timeout_s: float) -> dict[str, tuple[int, int]]:
+        """Return ledger and entry up to which each subscription of a partition has acknowledged everything, by name.
+
+        Raises:
+            ServiceError: no broker answers, or the owner does not.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats"
+        cursors = self._ask("GET", path, timeout_s).get("cursors") or {}
+        positions = {name: str(cursor["markDeletePosition"]).partition(":") for name, cursor in cursors.items()}
+        return {name: (int(ledger), int(entry)) for name, (ledger, _, entry) in positions.items()}
 
     def delete_topic(self, name: str) -> None:
         """Delete a partitioned topic and its subscriptions, if it exists.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.clients.client import Completed
@@ -13,15 +13,18 @@ from clusters.rabbitmq.clients.publisher import RabbitPublisher
 from clusters.rabbitmq.connection import ADDRESSES, CLIENTS, LAB, LOGIN, ROUTES, Addresses
 from clusters.rabbitmq.deploy.attachment import login_of
 from clusters.rabbitmq.routing import Route
+from clusters.rabbitmq.settings import AMQP_PORT
 from clusters.rabbitmq.streams.consumer import StreamAuditor
 from clusters.rabbitmq.streams.library import LibraryProducer
 from clusters.rabbitmq.streams.member import StreamMember
 from clusters.rabbitmq.streams.names import NAMED
 from clusters.rabbitmq.streams.publisher import StreamPublisher
+from clusters.rabbitmq.traffic.observer import RabbitTraffic
 
 
 class RabbitClients:
-    """The powers `QueueClients`, `LogClients` and `SequencedClients` of `chaoskit.contract.clients.client`."""
+    """The powers `QueueClients`, `QueueApplicationClients`, `LogClients` and `SequencedClients` of
+    `chaoskit.contract.clients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
@@ -40,6 +43,9 @@ class RabbitClients:
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RabbitConsumer:
         return RabbitConsumer(settings, Addresses(self._addresses, index, self._login), prefetch)
+
+    def traffic(self, hosts: Sequence[str]) -> RabbitTraffic:
+        return RabbitTraffic(hosts, AMQP_PORT)
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher | LibraryProducer:
         if self._clients == "rstream":

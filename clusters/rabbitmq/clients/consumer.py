@@ -22,6 +22,7 @@ from chaoskit.contract.clients.client import Settlement, Unreachable
 from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from clusters.rabbitmq.clients.properties import delivered_before, headers_of
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
 _EPOCH_SHIFT = 48
@@ -154,9 +155,10 @@ class RabbitConsumer:
 
     def _deliver(self, channel: BlockingChannel, method: Any, properties: pika.BasicProperties, body: bytes) -> None:
         headers: dict[str, Any] = properties.headers or {}
-        count = max(int(headers.get("x-delivery-count", 0)), int(method.redelivered))
+        count = delivered_before(properties, redelivered=method.redelivered)
         delivery = Delivery(self._queue_of[method.consumer_tag], 0, None, body, NO_POSITION, count)
-        self._arrived.append(Arrival(delivery, self._epoch << _EPOCH_SHIFT | method.delivery_tag, _death(headers)))
+        tag = self._epoch << _EPOCH_SHIFT | method.delivery_tag
+        self._arrived.append(Arrival(delivery, tag, _death(headers), headers_of(properties)))
 
     def _forget(self) -> None:
         self._connection, self._channel, self._arrived = None, None, []

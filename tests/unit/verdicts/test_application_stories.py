@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from runs import StoryRun, counts_of
 
-from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.history.format.models import write_topics
 from chaoskit.judge.verdict.verdict import Verdict
-from chaoskit.model.audit import Bounds
+from chaoskit.model.audit import Bounds, Drained
+from chaoskit.model.message import NO_POSITION
 
 ORDERS, PAYMENTS = "orders", "payments"
 
@@ -112,3 +113,57 @@ def test_a_fault_of_the_database_may_take_what_was_committed_right_before(
     run.committed(400, 55)
 
     assert _verdict(run).faults[0]["at_stake"] == at_stake
+
+
+class QueuedRun(StoryRun):
+    """A run of two instances on n4 and n5, which share a queue and write another."""
+
+    cluster: Mapping[str, Any] = {"system": "rabbitmq", "hosts": 3}
+
+    def __init__(self, folder: Path) -> None:
+        application = {"run": ["app"], "instances": 2}
+        load = {"kind": "pipeline", "reads": {"queue": ORDERS}, "writes": {"queue": PAYMENTS}, "duration": "60s"}
+        super().__init__(folder, {**load, "rate": 10, "application": application})
+        write_topics(self.folder / "wal", {ORDERS: QUEUE.name, PAYMENTS: OUTPUT.name})
+        self.led("n1", topics=(ORDERS, PAYMENTS))
+        self.op("producer-0", "feed", 0.0, observed=[("fed", ORDERS, 0, None, 0, None)])
+        self.op("consumer-0", "collect", 0.0, observed=[("outputs", PAYMENTS, 0, None, 1, 1)])
+        self.op("observer-0", "declare", 0.0, observed=[("declared", ORDERS, 0, "application", None, 1)])
+        for value in range(400):
+            self.send("producer-0", value, 0.02 + value * 0.1, NO_POSITION, topic=ORDERS)
+
+    def handled(self, value: int, given: float, settled: float | None, written: float | None) -> None:
+        """The first instance was given an input, settled it, and its output was read."""
+        acted = "acted", ORDERS, 0
+        message = (ORDERS, 0, value, NO_POSITION, given, 0)
+        self.op("observer-0", "receive", given, received=[message], observed=[(*acted, "given", value, 0)])
+        if settled is not None:
+            rows = [("acked", ORDERS, 0, None, value, None), (*acted, "ack", value, 0)]
+            self.op("observer-0", "ack", settled, observed=rows)
+        if written is not None:
+            self.op("consumer-0", "receive", written, received=[(PAYMENTS, 0, value, NO_POSITION, written, 0)])
+
+    def ended(self, *_: object, **__: object) -> None:
+        """Everything was drained at the end."""
+        self.audit(100, {(ORDERS, 0): Drained(complete=True), (PAYMENTS, 0): Drained(complete=True)})
+        super().ended(40, 10)
+
+
+@pytest.mark.parametrize(("host", "at_stake"), [("n4", 2), ("n5", 0)])
+@pytest.mark.parametrize(("settled", "counts"), [(19.9, {"unprocessed": 2}), (None, {"unacked-vanished": 2})])
+def test_an_application_is_to_blame_for_what_it_settled(
+    tmp_path: Path, host: str, at_stake: int, settled: float | None, counts: dict[str, int]
+) -> None:
+    run = QueuedRun(tmp_path)
+    for value in range(400):
+        at = 0.1 + value * 0.1
+        if value in (197, 198):
+            run.handled(value, at, settled, None)
+        else:
+            run.handled(value, at, at + 0.02, at + 0.01)
+    run.fault("kill", (host,), 20.05, 22)
+    judged = run.judged(40, 10)
+
+    assert {name: count for name, (count, allowed) in counts_of(judged).items() if count and not allowed} == counts
+    assert judged.verdict == "invalid"
+    assert judged.faults[0]["at_stake"] == at_stake

@@ -19,6 +19,7 @@ WHOLE: Mapping[str, Any] = {
     "writes": {"topic": "payments"},
     "application": {"run": ["app"]},
 }
+QUEUES: Mapping[str, Any] = {"reads": {"queue": "orders"}, "writes": {"queue": "payments"}}
 
 
 def options(**given: Any) -> PipelineOptions:
@@ -90,9 +91,9 @@ def test_where_the_id_is(
         ({"outputs": "2..1"}, "no range"),
         ({"outputs": 0}, "no range"),
         ({"outputs": {"python": "nothing.here:count"}}, "cannot be imported"),
-        ({"writes": {}}, "write one of topic, http"),
-        ({"writes": {"topic": "a", "http": "/b"}}, "write one of topic, http"),
-        ({"writes": {"lines": "stdout", "sql": "select 1", "postgresql": {}}}, "write one of topic, http"),
+        ({"writes": {}}, "write one of topic, queue, http"),
+        ({"writes": {"topic": "a", "http": "/b"}}, "write one of topic, queue, http"),
+        ({"writes": {"lines": "stdout", "sql": "select 1", "postgresql": {}}}, "write one of topic, queue, http"),
         ({"writes": {"lines": "out.log"}}, "neither stdout nor the full path of a file"),
         ({"writes": {"lines": "stdout", "partitions": 2}}, "partitions belongs to a topic"),
         ({"writes": {"lines": "stdout"}, "identity": "key"}, "lines:stdout has neither keys nor headers"),
@@ -109,6 +110,14 @@ def test_where_the_id_is(
         ),
         ({"writes": {"http": "/b", "partitions": 2}}, "partitions belongs to a topic"),
         ({"writes": {"topic": "orders"}}, "name a topic twice"),
+        ({"reads": {}}, "write one of topic and queue"),
+        ({"reads": {"queue": "orders", "partitions": 2}}, "partitions belongs to a topic"),
+        ({"writes": {"topic": "a", "type": "quorum"}}, "type belongs to a queue"),
+        ({"writes": {"queue": "a"}}, "both topics, or both queues"),
+        ({**QUEUES, "writes": {"topic": "a"}}, "both topics, or both queues"),
+        ({**QUEUES, "keys": 3}, "messages of queues have none"),
+        ({**QUEUES, "identity": "key"}, "header: message_id"),
+        ({**QUEUES, "application": {"external": True}}, "read from its connections"),
         ({"application": {}}, "run is missing"),
         ({"application": {"external": True, "run": ["app"]}}, "means that you run it"),
     ],
@@ -139,6 +148,7 @@ def test_what_makes_no_sense_is_refused(given: Mapping[str, Any], words: str) ->
             }
         },
         {"writes": {"sql": "select id from paid", "url": {"env": "DATABASE"}}},
+        {**QUEUES, "writes": [{"queue": "payments", "type": "classic"}, {"http": "/pay"}]},
         {"outputs": "0..2", "identity": {"json": "/id"}, "payload": {"json": {"id": "{id}"}}},
         {"application": {"external": True}},
         {"application": {"run": "exec app", "restart": "never", "env": {"A": "b"}}},

@@ -15,6 +15,7 @@ from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.models import write_topics
+from chaoskit.load import draining
 from chaoskit.model import payload
 from chaoskit.model.audit import Drained
 from chaoskit.model.message import NO_POSITION, Delivery
@@ -119,8 +120,8 @@ class _Publisher:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run's folder; a drain asks at once, and gives up at once."""
-    monkeypatch.setattr(auditor, "_ASK_EVERY_S", 0.0)
-    monkeypatch.setattr(auditor, "_STALL_S", 0.0)
+    monkeypatch.setattr(draining, "_ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(draining, "_STALL_S", 0.0)
     return tmp_path
 
 
@@ -192,8 +193,8 @@ def test_the_final_read_drains_the_queue_and_its_probe(folder: Path) -> None:
 def test_what_was_delivered_to_the_final_read_and_did_not_arrive_comes_to_its_next_connection(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditor, "_RENEWED_S", 1e-6)
-    monkeypatch.setattr(auditor, "_STALL_S", 10.0)
+    monkeypatch.setattr(draining, "_RENEWED_S", 1e-6)
+    monkeypatch.setattr(draining, "_STALL_S", 10.0)
     queue = Queue(1)
     queue.stuck = [(7, 0)]
     monkeypatch.setattr(auditor, "_note_depths", lambda *_: None)
@@ -216,8 +217,8 @@ class SickNodes(Queue):
 def test_the_final_read_connects_to_other_nodes_before_it_believes_that_a_queue_is_empty(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditor, "_RENEWED_S", 1e-6)
-    monkeypatch.setattr(auditor, "_STALL_S", 10.0)
+    monkeypatch.setattr(draining, "_RENEWED_S", 1e-6)
+    monkeypatch.setattr(draining, "_STALL_S", 10.0)
     monkeypatch.setattr(auditor, "_note_depths", lambda *_: None)
     queue = SickNodes(1)
     load = _load(folder, queue)

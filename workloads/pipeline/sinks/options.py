@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -22,11 +22,35 @@ TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 
 _OF: Mapping[str, frozenset[str]] = {
     "topic": frozenset({"partitions", "replication"}),
+    "queue": frozenset({"type", "replication"}),
     "http": frozenset({"key", "answers"}),
     "lines": frozenset(),
     "sql": frozenset({"url", "postgresql", "tables"}),
 }
 """The kinds of sinks, and which further keys each has."""
+
+STORED = ("topic", "queue")
+"""The kinds that the system stores."""
+
+
+_MEANT = {
+    "http": "http (the path of an endpoint, such as /pay)",
+    "lines": "lines (stdout, or the path of a file)",
+    "sql": "sql (a query)",
+}
+
+
+def check_kind(given: BaseModel, keys: Mapping[str, frozenset[str]]) -> None:
+    """Reject what is not of one kind, or has keys that are not of its kind; `keys` has those of each."""
+    kinds = [kind for kind in keys if getattr(given, kind) is not None]
+    if len(kinds) != 1:
+        *first, last = (_MEANT.get(kind, kind) for kind in keys)
+        raise ValueError(f"write one of {', '.join(first)} and {last}")
+    fields = type(given).model_fields
+    for name in sorted(frozenset().union(*keys.values()) - keys[kinds[0]]):
+        if getattr(given, name) != fields[name].default:
+            owner = next(kind for kind in keys if name in keys[kind])
+            raise ValueError(f"{name} belongs to {f'a {owner}' if owner in STORED else owner}; remove it")
 
 
 def _source(text: str) -> str:
@@ -56,10 +80,11 @@ class Answering(BaseModel):
 
 
 class SinkOptions(BaseModel):
-    """Where the application writes: a topic, an HTTP endpoint that chaoskit serves, lines, or rows of a database.
+    """Where the application writes: a topic, a queue, an HTTP endpoint that chaoskit serves, lines, or rows of a
+    database.
 
     Attributes:
-        topic, partitions, replication: as of what it reads.
+        topic, queue, partitions, type, replication: as of what it reads.
         http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
         key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
         answers: how the endpoint answers meanwhile, if not at once and with 200.
@@ -75,7 +100,9 @@ class SinkOptions(BaseModel):
     model_config = _FROZEN
 
     topic: TopicName | None = None
+    queue: TopicName | None = None
     partitions: int = Field(default=1, ge=1, le=10_000)
+    type: str = ""
     replication: int | None = Field(default=None, ge=1)
     http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
     key: str = ""
@@ -88,17 +115,7 @@ class SinkOptions(BaseModel):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        kinds = [kind for kind in _OF if getattr(self, kind) is not None]
-        if len(kinds) != 1:
-            raise ValueError(
-                "write one of topic, http (the path of an endpoint, such as /pay), lines (stdout, or the path of a "
-                "file) and sql (a query)"
-            )
-        fields: Any = type(self).model_fields
-        for kind, names in _OF.items():
-            wrong = sorted(name for name in names if getattr(self, name) != fields[name].default)
-            if wrong and kind != kinds[0]:
-                raise ValueError(f"{wrong[0]} belongs to {'a topic' if kind == 'topic' else kind}; remove it")
+        check_kind(self, _OF)
         if self.sql is not None:
             self._has_one_database()
         return self
@@ -114,8 +131,8 @@ class SinkOptions(BaseModel):
     @property
     def name(self) -> str:
         """Its name in the history."""
-        if self.topic is not None:
-            return self.topic
+        if stored := self.topic or self.queue:
+            return stored
         kind = next(kind for kind in ("http", "lines", "sql") if getattr(self, kind) is not None)
         return f"{kind}:{' '.join(getattr(self, kind).split())}"
 

@@ -41,10 +41,11 @@ class OutputLog:
         self._writer = payload.Writer(recorder.run_id, payload.SIZE_MIN)
         self._due_ns = due_ns
 
-    def outputs(self, op: int, records: Sequence[Record]) -> list[int]:
-        """Record outputs that an operation read; return the value of each one's input, or `UNIDENTIFIED`."""
+    def outputs(self, op: int, records: Sequence[Record], counts: Sequence[int] | None = None) -> list[int]:
+        """Record outputs that an operation read; return the value of each one's input, or `UNIDENTIFIED`. `counts` are
+        of how often each had been delivered before, where that is marked."""
         values = [self._value(record) for record in records]
-        self.write(op, records, values)
+        self.write(op, records, values, counts)
         return values
 
     def of_inputs(self, op: int, records: Sequence[Record]) -> list[bool]:
@@ -61,12 +62,15 @@ class OutputLog:
             f"identity fits no output; the first one is {self.strange}" if self.strange and not self.identified else ""
         )
 
-    def write(self, op: int, records: Sequence[Record], values: Sequence[int]) -> None:
+    def write(
+        self, op: int, records: Sequence[Record], values: Sequence[int], counts: Sequence[int] | None = None
+    ) -> None:
         """Record messages that an operation read, whose values are known."""
         now_ns = time.monotonic_ns()
         deliveries = []
-        for record, value in zip(records, values, strict=True):
-            deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns))
+        marked: Sequence[int | None] = counts or [None] * len(records)
+        for record, value, count in zip(records, values, marked, strict=True):
+            deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns, count))
         self._recorder.received(op, deliveries)
 
     def _value(self, record: Record) -> int:

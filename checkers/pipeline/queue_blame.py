@@ -1,0 +1,115 @@
+"""Which habit of an application explains what became of an input of a queue, in the words of its client library."""
+
+from __future__ import annotations
+
+from chaoskit.base.columns import NONE
+from checkers.pipeline.queued import AUTO_ACK, GIVEN, NACK, PUBLISHED, REJECT, QueueRecord
+from checkers.pipeline.view import PipelineView
+
+_NOTICED_NS = 1_500_000_000
+"""By so much the record may be late of outputs, which are read."""
+
+_WORKS_NS = 10_000_000_000
+"""What an instance acknowledged so long before its end, it is not taken to have been working on."""
+
+
+def of_unprocessed(view: PipelineView, index: int) -> str:
+    """Return why an input that no queue has any more has no output."""
+    record = _record(view)
+    last = int(record.last[index])
+    if last == NONE or not record.done[index]:
+        return of_left(view, index)
+    at, who = _s(int(record.at_ns[last])), f"application-{record.instance[last]}"
+    if not record.settled[index]:
+        return (
+            f"{who} was given it at {at}, after it had been returned {record.returns[index]} times, and did not settle "
+            "it: its queue drops what is returned more often; settle what cannot be done, or give the queue a dead "
+            "letter exchange"
+        )
+    if int(record.act[last]) == REJECT:
+        return (
+            f"{who} rejected it at {at} with requeue=False, and its queue has no dead letter exchange: it is gone; "
+            "requeue what may succeed later, or give the queue a dead letter exchange"
+        )
+    end = view.ends.between(int(record.at_ns[last]), int(record.at_ns[last]) + _WORKS_NS, int(record.instance[last]))
+    ended = "" if end is None else f", and {who} ended at {_s(int(view.ends.at_ns[end]))} ({view.ends.words[end]})"
+    return _of_acknowledged(record, index, who, ended)
+
+
+def _of_acknowledged(record: QueueRecord, index: int, who: str, ended: str) -> str:
+    """Return why an acknowledged input has no output; `ended` is how its instance ended afterwards, if it did."""
+    last = int(record.last[index])
+    at, published = _s(int(record.at_ns[last])), record.of(index, PUBLISHED)
+    if int(record.act[last]) == AUTO_ACK:
+        return (
+            f"it was sent to {who} at {at}, which consumes with auto_ack=True{ended}: a message counts as acknowledged "
+            "as soon as it is sent; consume with auto_ack=False, and call basic_ack() once the output is confirmed"
+        )
+    if published.size:
+        return (
+            f"{who} published its output at {_s(int(record.at_ns[published[-1]]))}, which was not confirmed, and "
+            f"acknowledged the input at {at}: it does not wait for confirms; call confirm_delivery(), and basic_ack() "
+            "once the output is confirmed"
+        )
+    if ended:
+        return (
+            f"{who} acknowledged it at {at}{ended}: it acknowledges before its work is done; call basic_ack() once the "
+            "output is confirmed"
+        )
+    return (
+        f"{who} acknowledged it at {at}, went on running, and published nothing: it gave the output up and ignored the "
+        "error; requeue the input instead"
+    )
+
+
+def of_left(view: PipelineView, index: int) -> str:
+    """Return what became of an input that is not settled."""
+    record = _record(view)
+    given = record.of(index, GIVEN)
+    if not given.size:
+        return "nobody was given it"
+    last = int(record.last[index])
+    who, at = f"application-{record.instance[last]}", _s(int(record.at_ns[last]))
+    if int(record.act[last]) == NACK:
+        return f"{who} returned it at {at}, after {given.size} deliveries"
+    if record.settled[index]:
+        return f"{who} settled it at {at}, and that did not take effect"
+    return f"{who} was given it at {at}, and did not settle it"
+
+
+def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> str:
+    """Return why an input has more outputs than it should, the last one at `again_ns`."""
+    record = _record(view)
+    given = record.of(index, GIVEN)
+    if given.size < 2:
+        return (
+            "it was delivered once: the application publishes again what was not confirmed in time; give the output a "
+            "message_id by which the sink recognises what it has"
+        )
+    returned = record.of(index, NACK)
+    if returned.size and first_ns - _NOTICED_NS <= int(record.at_ns[returned[-1]]) <= again_ns:
+        who = f"application-{record.instance[returned[-1]]}"
+        return (
+            f"{who} returned it at {_s(int(record.at_ns[returned[-1]]))}, after its output: it returns what is done; "
+            "acknowledge what has been published"
+        )
+    end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
+    ended = (
+        f"application-{record.instance[given[-2]]} lost its connection"
+        if end is None
+        else f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))} ({view.ends.words[end]})"
+    )
+    return (
+        f"{ended} after the output and before the input was acknowledged: they are not one step; have the sink "
+        "recognise what it has, such as by message_id"
+    )
+
+
+def _record(view: PipelineView) -> QueueRecord:
+    record = view.queue
+    assert record is not None
+    return record
+
+
+def _s(at_ns: int) -> str:
+    return f"{at_ns / 1e9:.2f} s"

@@ -1,0 +1,20 @@
+"""Pays orders. It acknowledges an order once its payment is written to the connection."""
+
+import sys
+from typing import Any
+
+import pika
+
+endpoints, orders, payments = sys.argv[1:4]
+connection = pika.BlockingConnection([pika.URLParameters(url) for url in endpoints.split(",")])
+channel = connection.channel()
+channel.basic_qos(prefetch_count=50)
+
+
+def pay(channel: Any, method: Any, properties: Any, body: bytes) -> None:
+    channel.basic_publish("", payments, body, pika.BasicProperties(delivery_mode=2))
+    channel.basic_ack(method.delivery_tag)
+
+
+channel.basic_consume(orders, pay)
+channel.start_consuming()
