@@ -31,7 +31,7 @@ NEVER: Mapping[type, str] = {
 }
 NOTYET: Mapping[type, str] = {
     Upgrade: "rolling upgrades are not implemented",
-    DataFiles: "ledgers cannot be mapped to files; use `files:` instead of `what:`",
+    DataFiles: "use `files:` instead of `what:`",
 }
 
 

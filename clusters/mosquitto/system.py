@@ -45,10 +45,10 @@ class MosquittoSystem:
     never: Mapping[type, str] = {
         **dict.fromkeys((power for power in CLIENT_POWERS if power is not FeedClients), _FEEDS),
         **dict.fromkeys((Leadership, Reassignment, Decommissioning), _ONE_BROKER),
-        DataFiles: "the broker has one file for everything; use `files:` instead of `what:`",
+        DataFiles: "use `files:` instead of `what:`",
     }
     notyet: Mapping[type, str] = {
-        Upgrade: "each release is in another release of Debian, so a host would need another root",
+        Upgrade: "hosts would need another root",
     }
 
     def service_powers(self, options: MosquittoOptions) -> tuple[type, ...]:

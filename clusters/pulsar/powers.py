@@ -32,7 +32,7 @@ NEVER: Mapping[type, str] = {
 }
 NOTYET: Mapping[type, str] = {
     Upgrade: "rolling upgrades are not implemented",
-    DataFiles: "topics cannot be mapped to files; use `files:` instead of `what:`",
+    DataFiles: "use `files:` instead of `what:`",
 }
 
 

@@ -33,7 +33,7 @@ NEVER: Mapping[type, str] = {
 NOTYET: Mapping[type, str] = {
     ApplicationClients: "use queues: workload.reads.queue",
     SeekingClients: "consumers of streams that move while they read are not implemented",
-    DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
+    DataFiles: "use `files:` instead of `what:`",
 }
 
 

@@ -31,7 +31,7 @@ NOTYET: Mapping[type, str] = {
     Leadership: "electing another master on purpose is not implemented",
     Decommissioning: "brokers cannot be taken away",
     Upgrade: "rolling upgrades are not implemented",
-    DataFiles: "queues share one commit log; use `files:` instead of `what:`",
+    DataFiles: "use `files:` instead of `what:`",
 }
 
 
