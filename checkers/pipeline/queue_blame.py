@@ -93,16 +93,16 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
             f"{who} returned it at {_s(int(record.at_ns[returned[-1]]))}, after its output: it returns what is done; "
             "acknowledge what has been published"
         )
-    end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
-    ended = (
-        f"application-{record.instance[given[-2]]} lost its connection"
+    holder = int(record.instance[given[-2]])
+    end = view.ends.between(first_ns - _NOTICED_NS, again_ns, holder)
+    why = (
+        f"the input was delivered again at {_s(int(record.at_ns[given[-1]]))}, since a connection or channel of "
+        f"application-{holder} ended after the output and before its acknowledgement arrived"
         if end is None
-        else f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))} ({view.ends.words[end]})"
+        else f"application-{holder} ended at {_s(int(view.ends.at_ns[end]))} ({view.ends.words[end]}) after the output "
+        "and before it acknowledged the input"
     )
-    return (
-        f"{ended} after the output and before the input was acknowledged: they are not one step; have the sink "
-        "recognise what it has, such as by message_id"
-    )
+    return f"{why}: they are not one step; have the sink recognise what it has, such as by message_id"
 
 
 def _record(view: PipelineView) -> QueueRecord:
