@@ -18,7 +18,7 @@ def hosts(count: int, root: Root | None = None) -> Iterator[Sequence[ServiceHost
     if root is not None:
         provider.make_root(root)
     with watched(f"benchmark-{os.getpid()}") as journal:
-        lab = provider.provision(journal, count, LocalOptions(), root=root)
+        lab = provider.provision(journal, count, LocalOptions(), roots=[root] * count)
         try:
             yield lab.hosts
         finally:

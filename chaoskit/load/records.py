@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.clients.application import Record, RecordReader
+from chaoskit.contract.clients.application import ReadRecord, RecordReader
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import Delivery
@@ -15,7 +15,7 @@ from chaoskit.model.place import Place
 _BOUNDS_S = 10.0
 
 
-def as_delivery(record: Record, writer: Writer, value: int, sent_ns: int, count: int | None = None) -> Delivery:
+def as_delivery(record: ReadRecord, writer: Writer, value: int, sent_ns: int, count: int | None = None) -> Delivery:
     """Return a record as the delivery of a value that was sent then, CLOCK_MONOTONIC: recorders know only payloads of
     the run. `count` is how often it had been delivered before, where that is marked."""
     content = writer.build(value, sent_ns, sent_ns)

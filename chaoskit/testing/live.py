@@ -11,12 +11,12 @@ from typing import Any, Self, TypedDict, TypeVar
 
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.quantities import parse_duration
-from chaoskit.contract.clients.application import ApplicationClients, Record
+from chaoskit.contract.clients.application import ApplicationClients, ReadRecord
 from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.report.junit import run_properties
-from chaoskit.run.live.clients import Draining, Feeding, FeedResult, numbered, require
+from chaoskit.run.live.clients import Feeding, FeedResult, LiveDrain, numbered, require
 from chaoskit.run.live.faults import LiveFault
 from chaoskit.run.live.history import Id, LiveHistory
 from chaoskit.run.live.lease import Lease
@@ -144,7 +144,7 @@ class LiveCluster:
         self.runs: list[Run] = []
         self._lease = lease
         self._trial = lease.trial
-        self._draining: Draining | None = None
+        self._draining: LiveDrain | None = None
         self._fed = 0
 
     @property
@@ -259,7 +259,7 @@ class LiveCluster:
             feeding = Feeding(clients, self.history, self._trial.plan.now.declared.producer)
             return feeding.feed(self._trial.in_system(own.name), own, contents, rate, within_s)
 
-    def drain(self, topic: str, count: int | None = None, *, within: str = "30s") -> list[Record]:
+    def drain(self, topic: str, count: int | None = None, *, within: str = "30s") -> list[ReadRecord]:
         """Read on in a topic, from its beginning at first; return what came, in order by partition.
 
         Messages that were sent with their content are recorded as received.
@@ -278,7 +278,7 @@ class LiveCluster:
             if self._draining is None:
                 clients = self._trial.clients
                 require(clients, ApplicationClients, "drain", f"{_OWN_CLIENT}.received()")
-                self._draining = Draining(clients, self.history)
+                self._draining = LiveDrain(clients, self.history)
             own = self._topic(topic)
             return self._draining.drain(self._trial.in_system(own.name), own, count, within_s)
 

@@ -57,7 +57,7 @@ class Sink:
     input: Ints
 
 
-class Gone(NamedTuple):
+class GoneOutput(NamedTuple):
     """An output that is there no more.
 
     Attributes:
@@ -71,7 +71,7 @@ class Gone(NamedTuple):
     missed_ns: int
 
 
-class Cut(NamedTuple):
+class DatabaseCut(NamedTuple):
     """A fault that took from the database of a sink what it had not flushed.
 
     Attributes:
@@ -161,20 +161,20 @@ class PipelineView:
         return bounds
 
     @cached_property
-    def gone(self) -> dict[int, Gone]:
+    def gone(self) -> dict[int, GoneOutput]:
         """By input, its output that was there and is there no more; the one that was there for longest."""
         rows = self._of(GONE)
         inputs = self._input(rows["value"])
         order = [row for row in np.argsort(-rows["at_ns"], kind="stable").tolist() if inputs[row] != NONE]
         topic, seen_ns, missed_ns = (rows[name].tolist() for name in ("topic", "at_ns", "number"))
-        return {int(inputs[row]): Gone(self._topics[topic[row]], seen_ns[row], missed_ns[row]) for row in order}
+        return {int(inputs[row]): GoneOutput(self._topics[topic[row]], seen_ns[row], missed_ns[row]) for row in order}
 
     @cached_property
-    def cuts(self) -> list[Cut]:
+    def cuts(self) -> list[DatabaseCut]:
         """What took from databases of outputs what they had not flushed, in order of time."""
         rows = self._of(CUT)
         return [
-            Cut(
+            DatabaseCut(
                 int(rows["at_ns"][row]),
                 int(rows["number"][row]),
                 bool(rows["value"][row]),

@@ -16,7 +16,10 @@ from chaoskit.cli.main import VERBS
 ROOT = Path(__file__).parents[2]
 LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+IMPORTS_MAX = 22
 _PARTS = ("chaoskit", "clusters", "nemeses", "workloads", "checkers", "spark_analysis", "tests", "benchmarks")
+
+_OURS = _PARTS[:-2]
 
 _SYSTEM = re.compile(
     r"kafka|kraft|confluent|librdkafka|pulsar|bookkeeper|bookie|zookeeper|rabbit|\bpika\b|amqp|rocketmq|mosquitto|mqtt|paho|"
@@ -83,6 +86,43 @@ def test_functions_are_short() -> None:
 
     assert len(functions) > 1000
     assert {name: count for name, count in functions.items() if count > FUNCTION_LINES_MAX} == {}
+
+
+def test_no_module_imports_many_of_ours() -> None:
+    imported = {
+        str(path.relative_to(ROOT)): len(_imports(path)) for part in _OURS for path in (ROOT / part).rglob("*.py")
+    }
+
+    assert len(imported) > 500
+    assert {name: count for name, count in imported.items() if count > IMPORTS_MAX} == {}
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the modules of ours that a file imports."""
+    names = {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in _OURS
+        for alias in node.names
+    }
+    return {name if _is_module(name) else name.rpartition(".")[0] for name in names}
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for part in _OURS:
+        for path in (ROOT / part).rglob("*.py"):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+
+    assert len(places) > 1000
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 def test_every_verb_has_its_file() -> None:

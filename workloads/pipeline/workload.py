@@ -15,22 +15,13 @@ from chaoskit.contract.workloads.application import Application, DatabaseUse
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Paced, Piped, Queueing
-from chaoskit.contract.workloads.workload import CONSUMER, DRAINER, OBSERVER, PRODUCER, Job, Task
-from chaoskit.model.operation import AUDITOR
-from workloads.pipeline.auditor import audit
-from workloads.pipeline.feeder import feed
-from workloads.pipeline.observer import observe
+from chaoskit.contract.workloads.workload import CONSUMER, OBSERVER, PRODUCER, Job, Task
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.promises import RULES, promises
-from workloads.pipeline.queues import auditor, receiver, traffic
-from workloads.pipeline.queues.drainer import drain
-from workloads.pipeline.sinks.endpoint import serve
-from workloads.pipeline.sinks.lines import check_files, follow
+from workloads.pipeline.sinks.lines import check_files
 from workloads.pipeline.sinks.options import POSTGRESQL, STDOUT
-from workloads.pipeline.sinks.rows import check_query, query
-from workloads.pipeline.sinks.topics import collect
-
-_ENDPOINT, _LINES, _ROWS = "endpoint", "lines", "rows"
+from workloads.pipeline.sinks.rows import check_query
+from workloads.pipeline.tasks import ENDPOINT, LINES, ROWS, run_task
 
 
 class PipelineWorkload:
@@ -61,9 +52,9 @@ class PipelineWorkload:
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
         collectors = [Task(CONSUMER, 0)] if options.topics else []
-        endpoints = [Task(_ENDPOINT, index) for index in range(len(options.endpoints))]
-        lines = [Task(_LINES, 0)] if options.files else []
-        rows = [Task(_ROWS, index) for index in range(len(options.rows))]
+        endpoints = [Task(ENDPOINT, index) for index in range(len(options.endpoints))]
+        lines = [Task(LINES, 0)] if options.files else []
+        rows = [Task(ROWS, index) for index in range(len(options.rows))]
         return [Task(PRODUCER, 0), *collectors, Task(OBSERVER, 0), *endpoints, *lines, *rows]
 
     def client_settings(self, options: PipelineOptions, role: str) -> Mapping[str, Any]:
@@ -111,10 +102,7 @@ class PipelineWorkload:
         problems.raise_any()
 
     def run(self, job: Job[Any]) -> None:
-        tasks = {PRODUCER: feed, CONSUMER: collect, OBSERVER: observe, AUDITOR: audit}
-        tasks |= {_ENDPOINT: serve, _LINES: follow, _ROWS: query}
-        of_queues = {CONSUMER: receiver.collect, OBSERVER: traffic.observe, DRAINER: drain, AUDITOR: auditor.audit}
-        (tasks | of_queues if job.options.queued else tasks)[job.task.role](job)
+        run_task(job)
 
 
 def _database(options: PipelineOptions) -> DatabaseUse | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from chaoskit.model.place import Place
 
 
-class Record(NamedTuple):
+class ReadRecord(NamedTuple):
     """A message as an application wrote it. `topic` is its name in the system."""
 
     topic: str
@@ -22,7 +22,7 @@ class Record(NamedTuple):
 class RecordReader(Protocol):
     """Reads partitions from their beginning, as somebody does who sees only what is committed."""
 
-    def poll(self, timeout_s: float) -> tuple[list[Record], str | None]:
+    def poll(self, timeout_s: float) -> tuple[list[ReadRecord], str | None]:
         """Return what arrived, in order by partition, and an error, if any."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 
 Act = Literal["given", "auto-ack", "ack", "nack", "reject", "published", "confirmed"]
 """`given`: a message was delivered to an instance. `auto-ack`: it was settled by that, as its consumer asked. `ack`,
@@ -27,7 +27,7 @@ class Passed(NamedTuple):
 
     act: Act
     member: str
-    record: Record
+    record: ReadRecord
     earlier: int | None
     at_ns: int
     arrived: bool = True

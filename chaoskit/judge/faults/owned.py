@@ -96,12 +96,16 @@ class _Given:
         self._done_ns = np.full(self._value.size, np.iinfo(np.int64).max)
         self._done_ns[known] = read_ns[order][first[at[known]]]
 
-    def at_stake(self, effect: Effect, instances: list[int]) -> int | None:
-        """Return how many inputs a fault could have taken of these instances; None if nobody was given any before."""
+    def at_stake(self, effect: Effect, instances: list[int] | None) -> int | None:
+        """Return how many inputs a fault could have taken of these instances, or of the database (None); None if nobody
+        was given any before."""
         if not (self._at_ns <= effect.start_ns).any():
             return None
         until_ns = (effect.done_ns or effect.start_ns) if effect.acts & Act.ENDS else effect.over_ns
-        held = np.isin(self._instance, instances) & (self._at_ns <= until_ns) & (self._done_ns > effect.start_ns)
+        since_ns = effect.start_ns - (_FLUSHED_NS if instances is None else 0)
+        held = (self._at_ns <= until_ns) & (self._done_ns > since_ns)
+        if instances is not None:
+            held &= np.isin(self._instance, instances)
         return int(np.unique(self._value[held]).size)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.clients.application import ApplicationClients, Record, RecordReader
+from chaoskit.contract.clients.application import ApplicationClients, ReadRecord, RecordReader
 from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.workloads.topic import Topic
@@ -92,7 +92,7 @@ class Feeding:
             self.fed.unknown[id_] = error or ""
 
 
-class Draining:
+class LiveDrain:
     """Reads topics for a test: each call goes on where the last one of its topic ended.
 
     Args:
@@ -104,9 +104,9 @@ class Draining:
         self._clients = clients
         self._history = history
         self._readers: dict[str, RecordReader] = {}
-        self._ahead: dict[str, list[Record]] = {}
+        self._ahead: dict[str, list[ReadRecord]] = {}
 
-    def drain(self, name: str, topic: Topic, count: int | None, within_s: float) -> list[Record]:
+    def drain(self, name: str, topic: Topic, count: int | None, within_s: float) -> list[ReadRecord]:
         """Return so many messages; without `count`, all that are there now; fewer if they do not come in time."""
         if name not in self._readers:
             self._readers[name] = self._clients.power(ApplicationClients).records(
@@ -135,7 +135,7 @@ class Draining:
         for reader in self._readers.values():
             reader.close()
 
-    def _note(self, topic: str, record: Record) -> None:
+    def _note(self, topic: str, record: ReadRecord) -> None:
         message = self._history.message_of(topic, record.value)
         if message is not None:
             self._history.received(topic, message.id, partition=record.partition)

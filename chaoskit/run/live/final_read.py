@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.clients.application import ApplicationClients, Record, RecordReader
+from chaoskit.contract.clients.application import ApplicationClients, ReadRecord, RecordReader
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.history.recording.recorder import WalRecorder
@@ -81,7 +81,7 @@ class FinalRead:
         self._error = error or self._error
         return bool(records)
 
-    def _delivery(self, record: Record) -> Delivery | None:
+    def _delivery(self, record: ReadRecord) -> Delivery | None:
         """Return a record as a delivery of what was sent; None: nobody said that it was."""
         known = self._known(self._recorder.in_history(record.topic), record.value)
         if known is None:

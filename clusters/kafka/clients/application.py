@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from chaoskit.contract.clients.application import PartitionOwner, Progressed, Record
+from chaoskit.contract.clients.application import PartitionOwner, Progressed, ReadRecord
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.clients.offsets import committed_in
@@ -31,8 +31,8 @@ class KafkaRecordReader:
         self._reached: dict[Place, int] = dict.fromkeys(places, 0)
         self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
 
-    def poll(self, timeout_s: float) -> tuple[list[Record], str | None]:
-        records: list[Record] = []
+    def poll(self, timeout_s: float) -> tuple[list[ReadRecord], str | None]:
+        records: list[ReadRecord] = []
         failure: str | None = None
         first = self._consumer.poll(timeout_s)
         messages: list[Any] = [] if first is None else [first, *self._consumer.consume(_MESSAGES_MAX, 0)]
@@ -40,7 +40,7 @@ class KafkaRecordReader:
             place = message.topic(), message.partition()
             if (error := message.error()) is None:
                 headers = {name: value or b"" for name, value in message.headers() or ()}
-                records.append(Record(*place, message.offset(), message.key(), message.value() or b"", headers))
+                records.append(ReadRecord(*place, message.offset(), message.key(), message.value() or b"", headers))
                 self._reached[place] = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:
                 # Behind the last message may be marks of transactions, which are not delivered.

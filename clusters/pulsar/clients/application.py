@@ -13,7 +13,7 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.contract.clients.application import PartitionOwner, Progressed, Record
+from chaoskit.contract.clients.application import PartitionOwner, Progressed, ReadRecord
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.message import Delivery
 from chaoskit.model.place import Place
@@ -36,7 +36,7 @@ class PulsarRecordReader:
         self._reader = _Reader(connection)
         self._reader.assign(places)
 
-    def poll(self, timeout_s: float) -> tuple[list[Record], str | None]:
+    def poll(self, timeout_s: float) -> tuple[list[ReadRecord], str | None]:
         _, _, failure = self._reader.poll(timeout_s, _MESSAGES_MAX)
         records, self._reader.records = self._reader.records, []
         return records, failure
@@ -60,12 +60,12 @@ class _Reader(PulsarAuditor):
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         super().__init__(connection)
-        self.records: list[Record] = []
+        self.records: list[ReadRecord] = []
 
     def _delivery(self, where: Partition, message: pulsar.Message) -> Delivery:
         delivery = super()._delivery(where, message)
         headers = {name: value.encode() for name, value in message.properties().items()}
-        self.records.append(Record(*where, delivery.position, delivery.key, delivery.payload, headers))
+        self.records.append(ReadRecord(*where, delivery.position, delivery.key, delivery.payload, headers))
         return delivery
 
 

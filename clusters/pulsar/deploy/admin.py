@@ -14,7 +14,7 @@ import httpx
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.systems.service import ServiceError
-from clusters.pulsar.deploy.subscribed import Subscribed, subscribed_in
+from clusters.pulsar.deploy.subscribed import WatchedSubscription, subscribed_in
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
 Answer = TypeVar("Answer")
@@ -121,7 +121,7 @@ class Admin:
             raise ServiceError(f"{topic}/{partition} has no subscription {subscription}")
         return int(stats["msgBacklog"]), len(stats["consumers"])
 
-    def subscriptions(self, topic: str, partition: int, timeout_s: float) -> dict[str, Subscribed]:
+    def subscriptions(self, topic: str, partition: int, timeout_s: float) -> dict[str, WatchedSubscription]:
         """Return the subscriptions of a partition by name.
 
         Raises:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Subscribed(NamedTuple):
+class WatchedSubscription(NamedTuple):
     """Who consumes a partition in a subscription.
 
     Attributes:
@@ -18,15 +18,15 @@ class Subscribed(NamedTuple):
     member: str
 
 
-def subscribed_in(stats: Mapping[str, Any]) -> Subscribed:
+def subscribed_in(stats: Mapping[str, Any]) -> WatchedSubscription:
     """Return who consumes, from the statistics of a subscription.
 
     >>> active, other = {"consumerName": "a", "address": "/10.0.0.4:50"}, {"consumerName": "b"}
     >>> subscribed_in({"activeConsumerName": "a", "consumers": [active, other]})
-    Subscribed(consumers=2, member='10.0.0.4')
+    WatchedSubscription(consumers=2, member='10.0.0.4')
     """
     consumers = stats.get("consumers") or []
     active = [consumer for consumer in consumers if consumer.get("consumerName") == stats.get("activeConsumerName")]
     chosen = active if len(active) == 1 else consumers
     address = str(chosen[0].get("address", "")) if len(chosen) == 1 else ""
-    return Subscribed(len(consumers), address.lstrip("/").rpartition(":")[0])
+    return WatchedSubscription(len(consumers), address.lstrip("/").rpartition(":")[0])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pika import spec
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.traffic import Act
 from chaoskit.model.message import NO_POSITION
 from clusters.rabbitmq.clients.properties import delivered_before, headers_of
@@ -18,7 +18,7 @@ class Shown(NamedTuple):
     """What a frame shows of a message."""
 
     act: Act
-    record: Record
+    record: ReadRecord
     earlier: int | None = None
 
 
@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 @dataclass
-class Channel:
+class ObservedChannel:
     """A channel.
 
     Attributes:
@@ -42,12 +42,12 @@ class Channel:
 
     consumers: dict[str, tuple[str, bool]] = field(default_factory=dict)
     gets: set[str] = field(default_factory=set)
-    held: dict[int, Record] = field(default_factory=dict)
+    held: dict[int, ReadRecord] = field(default_factory=dict)
     _asked: deque[tuple[str, bool]] = field(default_factory=deque)
     _getting: deque[tuple[str, bool]] = field(default_factory=deque)
     _confirms: bool = False
     _published: int = 0
-    _open: dict[int, Record] = field(default_factory=dict)
+    _open: dict[int, ReadRecord] = field(default_factory=dict)
     _returned: list[bytes] = field(default_factory=list)
 
     def from_client(self, method: Any) -> list[Shown]:
@@ -121,18 +121,18 @@ class Channel:
     def _settled(self, how: Act, tag: int, *, multiple: bool = False) -> list[Shown]:
         return [Shown(how, record) for record in _taken(self.held, tag, multiple=multiple)]
 
-    def _was_returned(self, record: Record) -> bool:
+    def _was_returned(self, record: ReadRecord) -> bool:
         if record.value not in self._returned:
             return False
         self._returned.remove(record.value)
         return True
 
 
-def _record(queue: str, content: Content) -> Record:
-    return Record(queue, 0, NO_POSITION, None, content.body, headers_of(content.properties))
+def _record(queue: str, content: Content) -> ReadRecord:
+    return ReadRecord(queue, 0, NO_POSITION, None, content.body, headers_of(content.properties))
 
 
-def _taken(open_: dict[int, Record], tag: int, *, multiple: bool) -> list[Record]:
+def _taken(open_: dict[int, ReadRecord], tag: int, *, multiple: bool) -> list[ReadRecord]:
     """Remove what a tag names, with all before it or alone; 0 names everything."""
     if not multiple:
         return [open_.pop(tag)] if tag in open_ else []

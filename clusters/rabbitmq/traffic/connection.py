@@ -10,7 +10,7 @@ from pika import frame, spec
 from pika.exceptions import AMQPError
 
 from chaoskit.contract.clients.traffic import Passed
-from clusters.rabbitmq.traffic.channel import Channel, Content, Shown
+from clusters.rabbitmq.traffic.channel import Content, ObservedChannel, Shown
 from clusters.rabbitmq.traffic.packets import ACK, FIN, RST, SYN, Segment
 from clusters.rabbitmq.traffic.stream import Stream
 
@@ -61,7 +61,7 @@ class _Frames:
             yield channel, Content(self._method.pop(channel), header.properties, self._body.pop(channel))
 
 
-class Connection:
+class ObservedConnection:
     """A connection of an instance with a node.
 
     Args:
@@ -74,7 +74,7 @@ class Connection:
     """
 
     def __init__(self, member: str, syn: Segment) -> None:
-        self.channels: dict[int, Channel] = {}
+        self.channels: dict[int, ObservedChannel] = {}
         self.unreadable: str = ""
         self._member = member
         self._sent = Stream(syn.seq + 1)
@@ -109,7 +109,7 @@ class Connection:
         passed: list[Passed] = []
         content = self._sent.add(segment.seq, segment.content)
         for number, method in self._requests.add(content) if content else ():
-            shown = self._shown(number, method, Channel.published, Channel.from_client)
+            shown = self._shown(number, method, ObservedChannel.published, ObservedChannel.from_client)
             for event in self._passed(shown, segment):
                 if event.act in _SETTLES:
                     self._underway.append((self._sent.position, event))
@@ -129,21 +129,23 @@ class Connection:
                 passed.append(self._underway.popleft()[1])
         content = self._answered.add(segment.seq, segment.content)
         for number, method in self._answers.add(content) if content else ():
-            passed += self._passed(self._shown(number, method, Channel.delivered, Channel.from_node), segment)
+            passed += self._passed(
+                self._shown(number, method, ObservedChannel.delivered, ObservedChannel.from_node), segment
+            )
         return passed
 
     def _shown(
         self,
         number: int,
         method: Any,
-        with_content: Callable[[Channel, Content], list[Shown]],
-        without: Callable[[Channel, Any], list[Shown]],
+        with_content: Callable[[ObservedChannel, Content], list[Shown]],
+        without: Callable[[ObservedChannel, Any], list[Shown]],
     ) -> list[Shown]:
         """Return what a message shows; a channel that is closed is forgotten."""
         if isinstance(method, spec.Channel.Close | spec.Channel.CloseOk):
             self.channels.pop(number, None)
             return []
-        channel = self.channels.setdefault(number, Channel())
+        channel = self.channels.setdefault(number, ObservedChannel())
         return with_content(channel, method) if isinstance(method, Content) else without(channel, method)
 
     def _passed(self, shown: list[Shown], segment: Segment) -> list[Passed]:

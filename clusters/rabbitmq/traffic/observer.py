@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.clients.traffic import Passed
-from clusters.rabbitmq.traffic.connection import Connection
+from clusters.rabbitmq.traffic.connection import ObservedConnection
 from clusters.rabbitmq.traffic.packets import ACK, RST, SYN, Packets, Segment
 
 _Ends = tuple[tuple[str, int], tuple[str, int]]
@@ -26,8 +26,8 @@ class RabbitTraffic:
         self._hosts = frozenset(hosts)
         self._port = port
         self._packets = Packets(hosts)
-        self._connections: dict[_Ends, Connection] = {}
-        self._ended: list[Connection] = []
+        self._connections: dict[_Ends, ObservedConnection] = {}
+        self._ended: list[ObservedConnection] = []
         self._reset: set[_Ends] = set()
 
     def poll(self, timeout_s: float) -> list[Passed]:
@@ -67,7 +67,7 @@ class RabbitTraffic:
             return []
         if segment.flags & SYN and not segment.flags & ACK:
             self._ended += [self._connections[ends]] if ends in self._connections else []
-            self._connections[ends] = Connection(ends[0][0], segment)
+            self._connections[ends] = ObservedConnection(ends[0][0], segment)
         connection = self._connections.get(ends)
         if connection is None:
             if segment.content and ends not in self._reset:

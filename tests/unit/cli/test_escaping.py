@@ -182,10 +182,10 @@ def test_verbs_print_from_one_place() -> None:
 
 
 def test_progress_of_a_test_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from chaoskit.testing.showing import Lines  # noqa: PLC0415
+    from chaoskit.testing.showing import PrintedLines  # noqa: PLC0415
 
     said = io.StringIO()
     monkeypatch.setattr(sys, "stderr", said)
-    Lines().on(FaultProved(0, "kill", ("n1",), ODD))
+    PrintedLines().on(FaultProved(0, "kill", ("n1",), ODD))
 
     assert _is_clean(said.getvalue())

@@ -11,7 +11,7 @@ import pytest
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog, Standing
@@ -46,9 +46,9 @@ class Log:
     def group_observer(self, topics: Sequence[str]) -> Any:
         raise NotImplementedError
 
-    def poll(self, timeout_s: float) -> tuple[list[Record], str | None]:
+    def poll(self, timeout_s: float) -> tuple[list[ReadRecord], str | None]:
         came = [
-            Record(*place, position, None, payload, {})
+            ReadRecord(*place, position, None, payload, {})
             for place in self._reached
             for position, payload in enumerate(self.content[place])
         ]

@@ -10,7 +10,7 @@ from chaoskit.contract.clients.application import PartitionOwner
 from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.clients import application
 from clusters.pulsar.clients.application import PulsarSubscriptionObserver
-from clusters.pulsar.deploy.subscribed import Subscribed
+from clusters.pulsar.deploy.subscribed import WatchedSubscription
 from clusters.pulsar.positions import pack
 
 CONNECTION = {
@@ -18,7 +18,7 @@ CONNECTION = {
     "namespace": "t1-",
     "begins": {"t1-orders-partition-0": 1, "t1-orders-partition-1": 2, "t1-payments-partition-0": 3},
 }
-IDLE = Subscribed(0, "")
+IDLE = WatchedSubscription(0, "")
 
 
 class Broker:
@@ -26,7 +26,7 @@ class Broker:
 
     def __init__(self) -> None:
         self.marked: dict[int, dict[str, tuple[int, int]]] = {0: {}, 1: {}}
-        self.subscribed: dict[int, dict[str, Subscribed]] = {0: {}, 1: {}}
+        self.subscribed: dict[int, dict[str, WatchedSubscription]] = {0: {}, 1: {}}
         self.silent = False
 
     def cursors(self, topic: str, partition: int, timeout_s: float) -> Any:
@@ -64,7 +64,7 @@ def test_what_a_subscription_has_acknowledged_is_told_once(broker: Broker) -> No
 def test_who_consumes_owns_a_partition(broker: Broker) -> None:
     observer = PulsarSubscriptionObserver(CONNECTION, ["t1-orders"])
     broker.subscribed = {
-        0: {"pay": Subscribed(2, "10.0.0.4"), "reader-a1": Subscribed(1, "10.0.0.9")},
+        0: {"pay": WatchedSubscription(2, "10.0.0.4"), "reader-a1": WatchedSubscription(1, "10.0.0.9")},
         1: {"pay": IDLE},
     }
 

@@ -11,7 +11,7 @@ from pika import spec
 from pika.frame import Body, Header, Heartbeat, Method, ProtocolHeader
 
 from clusters.rabbitmq.traffic import observer
-from clusters.rabbitmq.traffic.connection import Connection
+from clusters.rabbitmq.traffic.connection import ObservedConnection
 from clusters.rabbitmq.traffic.observer import RabbitTraffic
 from clusters.rabbitmq.traffic.packets import ACK, FIN, RST, SYN, Segment, segment_of
 from clusters.rabbitmq.traffic.stream import Stream
@@ -28,7 +28,7 @@ class Talk:
     def __init__(self, *, no_ack: bool = False, confirms: bool = False) -> None:
         self._next = {APPLICATION: FIRST, NODE: FIRST - 7}
         self._at_ns = 0
-        self.connection = Connection(APPLICATION[0], self.segment(APPLICATION, flags=SYN))
+        self.connection = ObservedConnection(APPLICATION[0], self.segment(APPLICATION, flags=SYN))
         self.shown: list[tuple[str, str, bytes]] = []
         self.add(self.segment(NODE, flags=SYN | ACK))
         self.client(ProtocolHeader())

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from loads import RUN, Control, Powers
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
@@ -34,7 +34,7 @@ class Memory(Powers):
     """A system in memory."""
 
     def __init__(self) -> None:
-        self.inputs: list[Record] = []
+        self.inputs: list[ReadRecord] = []
 
     def producer(self, settings: Any, completed: Any) -> Any:
         self._completed = completed
@@ -43,7 +43,7 @@ class Memory(Powers):
     prober, consumer, auditor = producer, producer, producer
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        self.inputs.append(Record(topic, partition, len(self.inputs), key, payload, {}))
+        self.inputs.append(ReadRecord(topic, partition, len(self.inputs), key, payload, {}))
         self._completed(token, OK, None, len(self.inputs) - 1)
         return True
 
@@ -66,12 +66,12 @@ class Memory(Powers):
 class Outputs:
     """What the application wrote: a copy of each input, the first one again, and something without an id."""
 
-    def __init__(self, inputs: Sequence[Record]) -> None:
+    def __init__(self, inputs: Sequence[ReadRecord]) -> None:
         outputs = [record._replace(topic="t1-payments") for record in inputs]
         again, strange = outputs[0]._replace(position=100), outputs[0]._replace(position=101, value=b"?")
         self._fresh = [*outputs, again, strange]
 
-    def poll(self, timeout_s: float) -> tuple[list[Record], None]:
+    def poll(self, timeout_s: float) -> tuple[list[ReadRecord], None]:
         fresh, self._fresh = self._fresh, []
         return fresh, None
 

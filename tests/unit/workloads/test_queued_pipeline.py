@@ -9,7 +9,7 @@ from typing import Any
 
 from loads import RUN, Control, Powers
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.queue import Arrival
 from chaoskit.contract.clients.traffic import Act, Passed
 from chaoskit.contract.workloads.workload import CONSUMER, DRAINER, OBSERVER, PRODUCER, Job, Task
@@ -97,7 +97,7 @@ class Memory(Powers):
 
 def passed(act: Act, value: int, *, queue: str = "t1-orders", at_ns: int, **more: Any) -> Passed:
     """Something passed a connection of the second instance."""
-    record = Record(queue, 0, NO_POSITION, None, str(value).encode(), {})
+    record = ReadRecord(queue, 0, NO_POSITION, None, str(value).encode(), {})
     return Passed(act, HOSTS[1], record, 0 if act == "given" else None, at_ns, **more)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
@@ -102,10 +102,10 @@ def collect(job: Job[PipelineOptions]) -> None:
     reports.finish()
 
 
-def _records(arrivals: Sequence[Arrival]) -> list[Record]:
+def _records(arrivals: Sequence[Arrival]) -> list[ReadRecord]:
     deliveries = [(arrival.delivery, arrival.headers) for arrival in arrivals]
     return [
-        Record(delivery.topic, 0, delivery.position, delivery.key, delivery.payload, headers)
+        ReadRecord(delivery.topic, 0, delivery.position, delivery.key, delivery.payload, headers)
         for delivery, headers in deliveries
     ]
 

@@ -23,11 +23,11 @@ _FORGETTING = ("fsync", "synchronous_commit", "full_page_writes")
 """Settings of PostgreSQL that decide whether what it has committed outlives a power cut, in order of gravity."""
 
 
-class Unreachable(Exception):
+class DatabaseUnreachable(Exception):
     """The database did not answer, or could not."""
 
 
-class Database:
+class SinkDatabase:
     """Reads one query.
 
     Args:
@@ -51,7 +51,7 @@ class Database:
         """Return the rows: the first column of each, or all as a JSON object.
 
         Raises:
-            Unreachable: the database does not answer.
+            DatabaseUnreachable: the database does not answer.
             BadInput: it refuses the query.
         """
         rows = self._ask(self._query)
@@ -86,7 +86,7 @@ class Database:
         except errors.OperationalError as error:
             if dialect == "sqlite" and "no such" in str(error.orig):
                 raise self._refusal(error) from error
-            raise Unreachable(_words(error)) from error
+            raise DatabaseUnreachable(_words(error)) from error
         except errors.ResourceClosedError as error:
             raise BadInput(f"{self._key}: {query!r} returns no rows; write a query that does") from error
         except errors.SQLAlchemyError as error:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.audit import Bounds
 from workloads.pipeline.options import PipelineOptions
@@ -49,7 +49,7 @@ class _Taking:
         self._taken.add(key)
         lowered = {name: value.encode() for name, value in headers.items()}
         op = recorder.invoke("receive")
-        self.log.outputs(op, [Record(self._topic, 0, self.position, None, body, lowered)])
+        self.log.outputs(op, [ReadRecord(self._topic, 0, self.position, None, body, lowered)])
         recorder.complete(op)
         self.position += 1
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.workloads.application import stdout_name
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
@@ -49,7 +49,7 @@ class _Lines:
                 self._recorder.observe(op, self._topic, self._instance, OutputGone(number))
         del self._numbers[kept:]
         records = [
-            Record(self._topic, self._instance, self.end + index, None, line.rstrip(b"\r"), {})
+            ReadRecord(self._topic, self._instance, self.end + index, None, line.rstrip(b"\r"), {})
             for index, line in enumerate(lines)
         ]
         identified = self._log.of_inputs(op, records)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import compress
 
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.records import as_delivery
@@ -41,14 +41,14 @@ class OutputLog:
         self._writer = payload.Writer(recorder.run_id, payload.SIZE_MIN)
         self._due_ns = due_ns
 
-    def outputs(self, op: int, records: Sequence[Record], counts: Sequence[int] | None = None) -> list[int]:
+    def outputs(self, op: int, records: Sequence[ReadRecord], counts: Sequence[int] | None = None) -> list[int]:
         """Record outputs that an operation read; return the value of each one's input, or `UNIDENTIFIED`. `counts` are
         of how often each had been delivered before, where that is marked."""
         values = [self._value(record) for record in records]
         self.write(op, records, values, counts)
         return values
 
-    def of_inputs(self, op: int, records: Sequence[Record]) -> list[bool]:
+    def of_inputs(self, op: int, records: Sequence[ReadRecord]) -> list[bool]:
         """Record those of some outputs that have an id, and return which have; the others are none."""
         values = [self._value(record) for record in records]
         identified = [value != UNIDENTIFIED for value in values]
@@ -63,7 +63,7 @@ class OutputLog:
         )
 
     def write(
-        self, op: int, records: Sequence[Record], values: Sequence[int], counts: Sequence[int] | None = None
+        self, op: int, records: Sequence[ReadRecord], values: Sequence[int], counts: Sequence[int] | None = None
     ) -> None:
         """Record messages that an operation read, whose values are known."""
         now_ns = time.monotonic_ns()
@@ -73,7 +73,7 @@ class OutputLog:
             deliveries.append(as_delivery(record, self._writer, value, self._due_ns(value) or now_ns, count))
         self._recorder.received(op, deliveries)
 
-    def _value(self, record: Record) -> int:
+    def _value(self, record: ReadRecord) -> int:
         number = self._find(record.value, record.key, record.headers)
         if number is None or number >= UNIDENTIFIED:
             self.strange = self.strange or shown(record)
@@ -82,7 +82,7 @@ class OutputLog:
         return number
 
 
-def shown(record: Record) -> str:
+def shown(record: ReadRecord) -> str:
     """Return an output in words."""
     text = record.value[:_SHOWN].decode(errors="backslashreplace")
     key = "" if record.key is None else f", key {record.key.decode(errors='backslashreplace')!r}"

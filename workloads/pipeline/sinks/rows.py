@@ -10,7 +10,7 @@ import time
 from collections import Counter, defaultdict
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.clients.application import Record
+from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
 from chaoskit.model.audit import Bounds
@@ -18,7 +18,7 @@ from chaoskit.model.observations.pipeline import DatabaseSink, OutputGone
 from chaoskit.model.outcome import FAIL, OK
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.options import PipelineOptions
-from workloads.pipeline.sinks.database import Database, Unreachable
+from workloads.pipeline.sinks.database import DatabaseUnreachable, SinkDatabase
 from workloads.pipeline.sinks.lines import LOOK
 from workloads.pipeline.sinks.options import SinkOptions
 from workloads.pipeline.sinks.outputs import OutputLog, expect_outputs
@@ -35,7 +35,7 @@ _FINAL_S = 30.0
 class _Rows:
     """The rows of one sink: which copy of a row was first seen at which position."""
 
-    def __init__(self, job: Job[PipelineOptions], sink: SinkOptions, database: Database) -> None:
+    def __init__(self, job: Job[PipelineOptions], sink: SinkOptions, database: SinkDatabase) -> None:
         self._job = job
         self._database = database
         self._whole = job.options.identity != Identity()
@@ -50,7 +50,7 @@ class _Rows:
         op = recorder.invoke(LOOK)
         try:
             self._compare(op, Counter(self._database.rows(whole=self._whole)))
-        except (Unreachable, BadInput) as error:
+        except (DatabaseUnreachable, BadInput) as error:
             why = str(error)
         recorder.complete(op, FAIL if why else OK, why or None)
         return why
@@ -65,12 +65,12 @@ class _Rows:
             for position in positions[rows[row] :]:
                 recorder.observe(op, self._topic, 0, OutputGone(position))
             del positions[rows[row] :]
-        fresh: list[Record] = []
+        fresh: list[ReadRecord] = []
         for row, count in rows.items():
             positions = self._positions[row]
             while len(positions) < count:
                 positions.append(self.end)
-                fresh.append(Record(self._topic, 0, self.end, None, row, {}))
+                fresh.append(ReadRecord(self._topic, 0, self.end, None, row, {}))
                 self.end += 1
         self.log.outputs(op, fresh)
 
@@ -80,10 +80,10 @@ def query(job: Job[PipelineOptions]) -> None:
     sink, recorder, control = job.options.rows[job.task.index], job.recorder, job.control
     own, key = sink.postgresql is not None, f"workload.writes: {sink.name}"
     try:
-        database = Database(url_of(job.database if own else sink.url, key), sink.sql or "", key)
+        database = SinkDatabase(url_of(job.database if own else sink.url, key), sink.sql or "", key)
         _check_empty(database, key)
         setting = DatabaseSink(job.database_host if own else "", database.forgets())
-    except (BadInput, Unreachable) as error:
+    except (BadInput, DatabaseUnreachable) as error:
         sys.exit(str(error))
     expect_outputs(job, [(sink.name, 0)], ordered=False)
     with recorder.operation("collect") as op:
@@ -113,16 +113,16 @@ def check_query(sink: SinkOptions, key: str) -> None:
     Raises:
         BadInput: names the key and the remedy.
     """
-    database = Database(url_of(sink.url, key), sink.sql or "", f"{key}.sql")
+    database = SinkDatabase(url_of(sink.url, key), sink.sql or "", f"{key}.sql")
     try:
         _check_empty(database, f"{key}.sql")
-    except Unreachable as error:
+    except DatabaseUnreachable as error:
         raise BadInput(f"{key}.url: the database does not answer: {error}") from error
     finally:
         database.close()
 
 
-def _check_empty(database: Database, key: str) -> None:
+def _check_empty(database: SinkDatabase, key: str) -> None:
     """Reject rows of an earlier run: their ids are those of this run's inputs, too."""
     if count := len(database.rows(whole=False)):
         raise BadInput(
