@@ -97,7 +97,7 @@ class PipelineWorkload:
         for index, sink in enumerate(options.writes):
             if sink.lines is not None:
                 problems.tried(check_files, sink, options.writers(sink), f"workload.writes.{index}")
-            if sink.url:
+            if sink.sql is not None:
                 problems.tried(check_query, sink, f"workload.writes.{index}")
         problems.raise_any()
 

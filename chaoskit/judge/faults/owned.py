@@ -43,8 +43,8 @@ def owned_inputs(history: History, subject: Subject) -> dict[int, int]:
 
 
 _FLUSHED_NS = 1_000_000_000
-"""What a database has committed for so long is on its disk, whatever its settings are: PostgreSQL flushes after three
-times `wal_writer_delay` at the latest, 0.6 s."""
+"""What a database committed longer ago may be on its disk: PostgreSQL flushes within three times `wal_writer_delay`,
+0.6 s by default."""
 
 
 class _Inputs:

@@ -109,6 +109,9 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "namespace": "",
         "bound_ns": 0,
         "application_hosts": [],
+        "logs": "",
+        "database": "",
+        "database_host": "",
     }
     return Fleet(run, journal, order, Crew([], run), Seats(()), held=nullcontext)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -276,3 +277,11 @@ def test_rows_of_an_earlier_run_are_refused(database: Path) -> None:
     pay(database, 1, 2)
     with pytest.raises(BadInput, match="2 rows are there before the load"):
         PipelineWorkload().check(PipelineOptions.model_validate({"reads": {"topic": "orders"}, **of(database)}))
+
+
+def test_a_missing_driver_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    writes = {"sql": QUERY, "postgresql": {}}
+    given = {"reads": {"topic": "orders"}, "writes": writes, "application": {"run": ["app"]}}
+    with pytest.raises(BadInput, match=r"workload.writes.0.url: .* needs the package psycopg: pip install"):
+        PipelineWorkload().check(PipelineOptions.model_validate(given))

@@ -28,6 +28,7 @@ _POLL_S = 0.1
 _IDLE = 5
 """After a look, the database is left alone for so many times as long as that took."""
 
+_LATER = "postgresql://localhost"
 _IDLE_MAX_S = 5.0
 _FINAL_S = 30.0
 
@@ -108,11 +109,15 @@ def query(job: Job[PipelineOptions]) -> None:
 
 
 def check_query(sink: SinkOptions, key: str) -> None:
-    """Reject a database that does not answer, a query that it refuses, and rows that are there already.
+    """Reject a database that does not answer, a query that it refuses, and rows that are there already; of a database
+    that does not run yet, that its driver is missing.
 
     Raises:
         BadInput: names the key and the remedy.
     """
+    if sink.postgresql is not None:
+        url_of(_LATER, key)
+        return
     database = SinkDatabase(url_of(sink.url, key), sink.sql or "", f"{key}.sql")
     try:
         _check_empty(database, f"{key}.sql")
