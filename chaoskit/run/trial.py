@@ -150,15 +150,7 @@ class Trial:
         if full := conductor.course.full or fleet.full():
             raise full
         self._problems += conductor.missed + conductor.course.doubts
-        recovering = Recovering(
-            self._plan,
-            self._service,
-            self._watcher,
-            self._interrupted,
-            self._problems,
-            database=self._deployment.database,
-        )
-        liveness = recovering.wait(fleet, producers, consumers)
+        liveness = self._recovering().wait(fleet, producers, consumers)
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)
@@ -175,6 +167,16 @@ class Trial:
         liveness |= {"dropped_faults": conductor.dropped, "answered": survey.answered}
         liveness |= {"load_held_s": round(held_ns / 1e9, 3)} if held_ns else {}
         self._keep(liveness, {"end_ns": load_end_ns - self._origin_ns, "backlog": backlog.told(self._origin_ns)})
+
+    def _recovering(self) -> Recovering:
+        return Recovering(
+            self._plan,
+            self._service,
+            self._watcher,
+            self._interrupted,
+            self._problems,
+            database=self._deployment.database,
+        )
 
     def _conductor(self, fleet: Fleet, survey: Survey, clients: list[Client]) -> Conductor:
         return Conductor(
