@@ -137,15 +137,7 @@ class Trial:
         if full := conductor.course.full or fleet.full():
             raise full
         self._problems += conductor.missed + conductor.course.doubts
-        recovering = Recovering(
-            self._plan,
-            self._service,
-            self._watcher,
-            self._interrupted,
-            self._problems,
-            database=self._deployment.database,
-        )
-        liveness = recovering.wait(fleet, producers, consumers, self._application)
+        liveness = self._recovering().wait(fleet, producers, consumers, self._application)
         if self._application is not None:
             self._problems += self._application.stop()
         fleet.stop(clients)
@@ -175,6 +167,16 @@ class Trial:
         begun = {"recovered": None, "load_start_ns": self._load_start_ns}
         store.write_json(self._folder / store.RECOVERY, begun)
         return start_ns
+
+    def _recovering(self) -> Recovering:
+        return Recovering(
+            self._plan,
+            self._service,
+            self._watcher,
+            self._interrupted,
+            self._problems,
+            database=self._deployment.database,
+        )
 
     def _conductor(self, fleet: Fleet, survey: Survey) -> Conductor:
         return Conductor(

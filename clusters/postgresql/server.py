@@ -71,9 +71,12 @@ class PostgresServer:
         host.run(["sh", "-c", _END_OTHERS])
         data = data_folder(host.data_dir)
         host.run(host.as_service(["sh", "-c", _INIT, "init", data, PROGRAMS, USER]), timeout_s=_INIT_S)
-        host.spawn(SERVICE, [f"{PROGRAMS}/postgres", "-D", data, "-c", f"config_file={CONF}"], {})
-        server = host.run(["cat", host.pid_path(SERVICE)]).out.strip()
-        host.spawn(f"{SERVICE}-backends", ["python3", BACKENDS, server], {})
+        server = [f"{PROGRAMS}/postgres", "-D", data, "-c", f"config_file={CONF}"]
+        if not self._supervisor.served:
+            _check_settings(host, server)
+        host.spawn(SERVICE, server, {})
+        pid = host.run(["cat", host.pid_path(SERVICE)]).out.strip()
+        host.spawn(f"{SERVICE}-backends", ["python3", BACKENDS, pid], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         """See `chaoskit.contract.systems.installation.Installation`."""
@@ -123,3 +126,15 @@ class PostgresServer:
             return ""
         self._supervisor.look_after([(self._host, SERVICE)])
         return f"no answer from {self._host.name}"
+
+
+def _check_settings(host: ServiceHost, server: Sequence[str]) -> None:
+    """Have the server read its settings without starting.
+
+    Raises:
+        ServiceError: it refuses one.
+    """
+    done = host.run(host.as_service([*server, "-C", "port"]), check=False)
+    if done.status != 0:
+        said = [line.partition("GMT")[2].strip() or line for line in done.err.strip().splitlines()]
+        raise ServiceError(f"PostgreSQL refuses its settings, key postgresql of workload.writes: {'; '.join(said)}")

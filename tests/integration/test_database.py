@@ -135,3 +135,8 @@ def test_a_statement_that_it_refuses_is_told(host: ServiceHost, server: Callable
     database = server()
     with pytest.raises(ServiceError, match=r'PostgreSQL refuses .create tabel paid.*syntax error at or near "tabel"'):
         database.make("trial1", "create tabel paid (id int)")
+
+
+def test_a_setting_that_it_does_not_have_is_told(server: Callable[..., PostgresServer]) -> None:
+    with pytest.raises(ServiceError, match='unrecognized configuration parameter "synchronous_comit"'):
+        server(synchronous_comit="off")

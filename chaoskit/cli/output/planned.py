@@ -62,8 +62,10 @@ def _where(plan: Plan) -> str:
     cluster, names = plan.scenario.cluster, plan.host_names
     if cluster.attach:
         return f", existing cluster of {scalar(cluster.hosts)} hosts"
-    own, seats = ", ".join(names[: cluster.hosts]), ", ".join(names[cluster.hosts :])
-    return f"{' on ' * bool(own)}{own}{' with clients on ' * bool(seats)}{seats}"
+    own, seats = names[: cluster.hosts], names[cluster.hosts : cluster.hosts + cluster.seats]
+    beside = {" on ": own, " with clients on ": seats, ", the application on ": cluster.application_hosts}
+    beside[", its database on "] = [cluster.database_host] * cluster.databases
+    return "".join(f"{words}{', '.join(hosts)}" for words, hosts in beside.items() if hosts)
 
 
 def _fault(fault: PlannedFault, plan: Plan, *, drawn: bool) -> str:

@@ -41,11 +41,9 @@ def start_application(plan: Plan, deployment: Deployment, fleet: Fleet, folder: 
         for topic, path in client.worker.result.get("serves", {}).items()
     }
     in_system = tenancy.in_system
-    names = {
-        "url": tenancy.database,
-        "python": sys.executable,
-        "endpoints": deployment.service.power(Endpoints).endpoints(),
-    }
+    names = {"python": sys.executable, "endpoints": deployment.service.power(Endpoints).endpoints()}
+    if tenancy.database:
+        names["url"] = tenancy.database
     for name, topics in application.names.items():
         places = [served.get(topic, in_system(topic)) for topic in topics]
         names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
