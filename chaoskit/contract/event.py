@@ -51,6 +51,21 @@ class LoadTick(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationAwaited(Event):
+    """The owner of the application under test is to start it now.
+
+    Attributes:
+        names: what it needs to know: where clients connect, what it reads and where it writes.
+        file: a file that has them as well.
+        within_s: how long the load waits for it.
+    """
+
+    names: Mapping[str, str]
+    file: str
+    within_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class FaultProved(Event):
     """A fault took effect; `evidence` and `figures` are those of `chaoskit.contract.faults.evidence.Evidence`."""
 

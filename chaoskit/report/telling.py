@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.contract.event import (
+    ApplicationAwaited,
     Event,
     FaultDropped,
     FaultFailed,
@@ -26,6 +27,9 @@ def told(event: Event) -> str:  # noqa: PLR0911, C901  # one for each event
     match event:
         case PhaseBegun(name):
             return name
+        case ApplicationAwaited(names, file, within_s):
+            known = ", ".join(f"{name}={value}" for name, value in names.items())
+            return f"start your application now, within {within_s:g} s: {known} (also in {file})"
         case FaultProved(_, kind, targets, evidence, _):
             return f"{kind} on {', '.join(targets)}: {evidence}"
         case FaultHealed(_, kind, targets, evidence, _):

@@ -109,7 +109,9 @@ class Trial:
         consumers = [client for client in clients if client not in producers]
         if self._plan.application is not None:
             self._watcher.on(PhaseBegun("application"))
-            self._application = start_application(self._plan, self._deployment, fleet, self._folder, self._tenancy)
+            self._application = start_application(
+                self._plan, self._deployment, fleet, self._folder, self._tenancy, watcher=self._watcher
+            )
         conductor = self._conductor(fleet, survey)
         if self._application is not None:
             self._application.occupancy = conductor.course.occupancy

@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def application(self) -> Application | None:
-        """How the instances of the application under test are run; None: there is none, or others run it."""
+        """How the instances of the application under test are run; None: there is none."""
         workload = self.workload
         return workload.application(self.workload_options) if isinstance(workload, Applying) else None
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from chaoskit.base.waiting import wait_until
+from chaoskit.run.application.external import NAMES
 
 _APPLICATIONS = Path(__file__).parents[2] / "examples" / "applications"
 
@@ -39,3 +45,44 @@ def test_who_commits_before_its_work_is_found(chaos: Any) -> None:
     details = {example["detail"] for example in run.anomalies["unprocessed"].examples}
     assert all("application-0 ended" in detail and "commits before its work is done" in detail for detail in details)
     assert run.verdict.faults[0]["at_stake"] > 0
+
+
+@pytest.mark.chaos
+@pytest.mark.long
+def test_one_that_its_owner_runs_is_told_where_and_awaited(chaos: Any, request: pytest.FixtureRequest) -> None:
+    store = Path(str(request.config.getoption("--chaos-store") or "chaos-store"))
+    before = set(store.glob(f"*/*/{NAMES}"))
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        assert wait_until(lambda: bool(set(store.glob(f"*/*/{NAMES}")) - before), 90)
+        (path,) = set(store.glob(f"*/*/{NAMES}")) - before
+        names = json.loads(path.read_text())
+        program = str(_APPLICATIONS / "commit-first" / "right.py")
+        arguments = [names["endpoints"], names["reads"], names["writes"]]
+        started.append(subprocess.Popen([sys.executable, program, *arguments]))
+
+    owner = threading.Thread(target=start)
+    owner.start()
+    try:
+        run = chaos(
+            cluster={"system": "kafka", "hosts": 1},
+            workload={
+                "kind": "pipeline",
+                "reads": {"topic": "orders"},
+                "writes": {"topic": "payments"},
+                "rate": 200,
+                "duration": "6s",
+                "application": {"external": True},
+            },
+            faults=[{"at": "2s", "inject": "pause", "on": "n1", "for": "1s"}],
+            expect={"unprocessed": "none"},
+        )
+    finally:
+        owner.join()
+        for process in started:
+            process.terminate()
+            process.wait()
+
+    run.assert_valid()
+    assert run.verdict.counts["acked"] > 1000

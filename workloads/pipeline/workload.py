@@ -72,15 +72,13 @@ class PipelineWorkload:
     def application(self, options: PipelineOptions) -> Application | None:
         """See `chaoskit.contract.workloads.application.Applying`."""
         given = options.application
-        if given.run is None:
-            return None
         names = {"reads": [options.reads.name], "writes": [sink.name for sink in options.writes]}
         names |= {"http": [sink.name for sink in options.endpoints]}
         stdout = any(sink.lines == STDOUT for sink in options.files)
         restart_ns = None if given.restart == "never" else given.restart.after
         return Application(
-            given.run,
-            given.instances,
+            given.run or (),
+            0 if given.external else given.instances,
             restart_ns,
             given.env,
             names,

@@ -41,7 +41,7 @@ class Application:
     Attributes:
         run: the command of an instance. In its parts, and in the values of `env`, names in braces are replaced:
             `{endpoints}`, `{instance}`, `{host}`, `{python}` (which runs chaoskit), and those of `names`.
-        instances: how many.
+        instances: how many; 0: its owner runs it, elsewhere.
         restart_ns: how long after its end an instance is started again, as by a supervisor; None: never.
         env: environment variables in addition to those of chaoskit.
         names: further names in braces; the values are names of topics in the workload.
@@ -67,7 +67,7 @@ class Applying(Protocol):
     """Optional power of a workload: an application of the user's works during the load."""
 
     def application(self, options: Any) -> Application | None:
-        """Return how its instances are run; None: its owner runs them."""
+        """Return how its instances are run; None: there are none."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Starts the application of a trial, once the clients are there that watch it."""
+"""Starts the application of a trial, or has its owner do that, once the clients are there that watch it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 from chaoskit.base.errors import RunFailed
-from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.event import Watcher
+from chaoskit.contract.power import optional
 from chaoskit.contract.systems.service import Endpoints
+from chaoskit.contract.workloads.application import Application
 from chaoskit.history.format.origin import read_run_id
+from chaoskit.run.application.external import await_owner
 from chaoskit.run.application.instances import Instances
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Fleet
@@ -19,8 +22,10 @@ from chaoskit.scenario.plan import Plan
 _ANY_PORT = 9
 
 
-def start_application(plan: Plan, deployment: Deployment, fleet: Fleet, folder: Path, tenancy: Tenancy) -> Instances:
-    """Start all instances, and wait until they read.
+def start_application(
+    plan: Plan, deployment: Deployment, fleet: Fleet, folder: Path, tenancy: Tenancy, *, watcher: Watcher
+) -> Instances | None:
+    """Start all instances, or have their owner start them, and wait until they read.
 
     Args:
         plan: the plan, with an application.
@@ -28,33 +33,29 @@ def start_application(plan: Plan, deployment: Deployment, fleet: Fleet, folder: 
         fleet: the clients that watch and serve the application.
         folder: the run folder.
         tenancy: the names of the trial's topics in the system, and its database.
+        watcher: receives the events.
+
+    Returns:
+        The instances; None: their owner runs them.
 
     Raises:
         RunFailed: it does not start, or does not read.
     """
     application = plan.application
     assert application is not None
-    hosts = deployment.application_hosts
-    served = {
-        topic: f"http://{_reached_from(hosts[0])}:{path}"
-        for client in fleet.clients
-        for topic, path in client.worker.result.get("serves", {}).items()
-    }
-    in_system = tenancy.in_system
-    names = {"python": sys.executable, "endpoints": deployment.service.power(Endpoints).endpoints()}
-    if tenancy.database:
-        names["url"] = tenancy.database
-    for name, topics in application.names.items():
-        places = [served.get(topic, in_system(topic)) for topic in topics]
-        names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
-    wal = folder / "wal"
-    instances = Instances(application, hosts, names, folder, fleet.number, read_run_id(wal), in_system(""))
 
     def owned() -> int:
         if failures := fleet.failures():
             raise RunFailed("\n".join(failures))
         return max(client.worker.result.get("owned", 0) for client in fleet.clients)
 
+    names = _names(application, deployment, fleet, tenancy)
+    if not application.instances:
+        await_owner(application, names, folder, watcher, owned)
+        return None
+    own = {"python": sys.executable, **names}
+    run_id, namespace = read_run_id(folder / "wal"), tenancy.in_system("")
+    instances = Instances(application, deployment.application_hosts, own, folder, fleet.number, run_id, namespace)
     try:
         instances.begin(owned)
     except BaseException:
@@ -63,9 +64,26 @@ def start_application(plan: Plan, deployment: Deployment, fleet: Fleet, folder: 
     return instances
 
 
-def _reached_from(host: ServiceHost) -> str:
-    """Return the address of this machine that a host of the lab reaches."""
+def _names(application: Application, deployment: Deployment, fleet: Fleet, tenancy: Tenancy) -> dict[str, str]:
+    """Return what the names in braces stand for, of those that are the same for all instances."""
+    names: dict[str, str] = {}
+    if (endpoints := optional(deployment.service, Endpoints)) is not None:
+        names["endpoints"] = endpoints.endpoints()
+    if tenancy.database:
+        names["url"] = tenancy.database
+    served = {topic: path for client in fleet.clients for topic, path in client.worker.result.get("serves", {}).items()}
+    hosts = deployment.application_hosts or deployment.hosts
+    here = _reached_from(hosts[0].address) if hosts else socket.gethostname()
+    for name, topics in application.names.items():
+        places = [f"http://{here}:{served[topic]}" if topic in served else tenancy.in_system(topic) for topic in topics]
+        if places:
+            names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
+    return names
+
+
+def _reached_from(address: str) -> str:
+    """Return the address of this machine that a host of the lab reaches, given its own."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((host.address, _ANY_PORT))
-        address: str = probe.getsockname()[0]
-        return address
+        probe.connect((address, _ANY_PORT))
+        here: str = probe.getsockname()[0]
+        return here
