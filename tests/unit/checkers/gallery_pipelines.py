@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gallery_log import shows
 from pipeline_story import IN, OUT_2, Pipeline, pipeline
+from queued_story import Queued, queued
 
 
 @shows("unprocessed")
@@ -68,4 +69,17 @@ def too_late(broken: bool) -> Pipeline:
     story.feed([0], place=IN)
     story.write((0, 0), start=1100 if broken else 900)
     story.commit(1)
+    return story
+
+
+def unseen(broken: bool) -> Queued:
+    """What the broker confirmed to the application, and nobody received; of a log, `unseen` is shown elsewhere."""
+    story = queued()
+    story.feed([0])
+    story.given(0)
+    story.published(0)
+    story.published(0, confirmed=True)
+    story.settled("ack", 0)
+    if not broken:
+        story.write(0)
     return story

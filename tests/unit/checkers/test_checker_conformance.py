@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 from gallery import FEEDS, GALLERY, QUEUES
+from gallery_pipelines import unseen
 
 from chaoskit.base import plugins
 from chaoskit.contract.checkers.anomaly import Anomaly
@@ -18,7 +19,7 @@ from checkers.log.logs import LogChecker
 
 def _histories(checker: str, *, broken: bool) -> dict[str, Sequence[Part]]:
     plugin = plugins.load("checker", checker, "checker")
-    shown = {"queues": QUEUES, "pubsub": FEEDS}.get(checker, GALLERY)
+    shown = {"queues": QUEUES, "pubsub": FEEDS, "pipelines": {**GALLERY, "unseen": unseen}}.get(checker, GALLERY)
     return {anomaly.name: shown[anomaly.name](broken).parts() for anomaly in plugin.anomalies}
 
 

@@ -86,7 +86,10 @@ def test_a_fault_may_concern_a_partition_when_in_doubt() -> None:
 
 
 def test_a_fault_knows_whether_it_delays_and_whom() -> None:
-    recorded = [Fault(0, "clock-jump", 10, targets=("n1",)), Fault(1, "client-pause", 10, targets=("consumer-0",))]
+    recorded = [
+        Fault(0, "clock-jump", 10, parameters={"by": "1h"}, targets=("n1",)),
+        Fault(1, "client-pause", 10, targets=("consumer-0",)),
+    ]
     clock, client = windows(recorded, placements(STORING), [P], 5)[P]
 
     assert (clock.delays, clock.on_hosts, client.delays, client.on_hosts) == (False, True, True, False)

@@ -90,7 +90,10 @@ def test_every_kind_of_queue_is_simulated() -> None:
     history = generate(make_parameters({"mode": "queue", "messages": 20_000, "partitions": 9}))
 
     observed = [row for part in history.parts for row in part.observations.to_pylist()]
-    assert {row["name"] for row in observed if row["kind"] == "declared"} == set(QUEUE_SETTINGS) - {"nacks-free"}
+    assert {row["name"] for row in observed if row["kind"] == "declared"} == set(QUEUE_SETTINGS) - {
+        "nacks-free",
+        "application",
+    }
     reasons = {row["name"] for row in observed if row["kind"] == "dead-lettered"}
     assert reasons == set(DEAD_LETTER_REASONS)
     assert {row["kind"] for row in observed} >= {"acked", "nacked", "rejected", "prioritised", "depth"}
