@@ -52,7 +52,7 @@ fast test:
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (2 hours)
+chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (5 hours)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos tests/integration
 
 nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)
