@@ -205,8 +205,8 @@ class PipelineView:
         if not self.queued:
             return None
         acts, left = self._of(ACTED), np.zeros(self.value.size, np.bool_)
-        owner, found = self._input(acts["value"]), self._input(self._of(LEFT)["value"])
-        left[found[found != NONE]] = True
+        owner, waiting = self._input(acts["value"]), self._input(self._of(LEFT)["value"])
+        left[waiting[waiting != NONE]] = True
         worn, returns = self._of(WORN), np.zeros(self.value.size, np.int64)
         at = self._input(worn["value"])
         returns[at[at != NONE]] = worn["number"][at != NONE]

@@ -162,8 +162,8 @@ def test_what_instances_do_is_recorded_when_it_passed(tmp_path: Path) -> None:
     origin_ns = min(row["start_ns"] for row in operations) - 5
     acts = {}
     for partition in history.partitions:
-        found = InstanceActs.read(read_observations(partition))
-        rows = zip(found.op.tolist(), found.act.tolist(), found.value.tolist(), found.instance.tolist(), strict=True)
+        acted = InstanceActs.read(read_observations(partition))
+        rows = zip(acted.op.tolist(), acted.act.tolist(), acted.value.tolist(), acted.instance.tolist(), strict=True)
         acts[partition.topic] = [
             (ACTS[act], value, instance, operations[op]["start_ns"] - origin_ns, operations[op]["outcome"])
             for op, act, value, instance in rows
