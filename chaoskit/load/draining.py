@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from chaoskit.contract.clients.client import Unreachable
 from chaoskit.contract.clients.queue import QueueConsumer
+from chaoskit.contract.clients.recorder import Recorder
+from chaoskit.model.audit import Drained
 
 _STALL_S = 60
 """A drain that receives nothing for this long, while the system says that something is left, ends incomplete."""
@@ -20,29 +22,59 @@ _RENEWED_S = 1.0
 """How long nothing must arrive from an empty queue after the final read connected again."""
 
 
-class Draining(Protocol):
-    """Receives and acknowledges everything.
+class Draining(ABC):
+    """Receives and settles everything from some queues, across all its connections.
+
+    Args:
+        recorder: the client's recorder.
+        index: the number of the client; each connection begins with another node.
+        queues: names of the queues in the workload.
 
     Attributes:
         consumer: its connection.
         queues: names of the queues in the system.
     """
 
-    @property
-    def consumer(self) -> QueueConsumer: ...
-    @property
-    def queues(self) -> Sequence[str]: ...
+    def __init__(self, recorder: Recorder, index: int, queues: Sequence[str]) -> None:
+        self._recorder = recorder
+        self._index = index
+        self.queues: list[str] = [recorder.in_system(name) for name in queues]
+        self.consumer: QueueConsumer = self._connect()
 
+    @abstractmethod
     def take(self) -> int:
         """Receive and settle what is available; return the number of messages."""
-        ...
+
+    @abstractmethod
+    def _connect(self) -> QueueConsumer:
+        """Return a connection that receives from the queues."""
 
     def renew(self) -> None:
         """Disconnect, and continue as a new client, which begins with the next node."""
-        ...
+        self.close()
+        self._index += 1
+        self.consumer = self._connect()
+
+    def close(self) -> None:
+        """Disconnect; what is not settled goes back into its queue."""
+        with self._recorder.operation("close"):
+            self.consumer.close()
 
 
-def drain(receiver: Draining, idle_s: float, stopping: Callable[[], bool]) -> dict[str, str]:
+def audit_queues(receiver: Draining, recorder: Recorder, idle_s: float, stopping: Callable[[], bool]) -> str:
+    """Drain all queues, and record of each whether it holds nothing any more; see `_drain`.
+
+    Returns:
+        Why some may hold messages; empty if none does.
+    """
+    reasons = _drain(receiver, idle_s, stopping)
+    left = {queue: why for queue in receiver.queues if (why := reasons.get(queue, "was not asked"))}
+    for queue in receiver.queues:
+        recorder.audited(queue, 0, Drained(complete=queue not in left))
+    return "; ".join(f"{recorder.in_history(queue)} {why}" for queue, why in left.items())
+
+
+def _drain(receiver: Draining, idle_s: float, stopping: Callable[[], bool]) -> dict[str, str]:
     """Receive until nothing arrives any more and the system says that every queue is empty.
 
     Args:

@@ -149,10 +149,10 @@ def _written(part: Part) -> Iterator[pa.Table]:
     order = np.lexsort((receives.received_ns, stored))
     first = order[changes(stored[order])]
     gone = GoneOutputs.read(part.observations)
-    missed_ns = operations.end_ns[operations.rows_of(gone.op)]
-    lost = np.isin(receives.position[first], gone.position)
+    order = np.argsort(gone.position)
+    gone_at, missed_ns = gone.position[order], operations.end_ns[operations.rows_of(gone.op)][order]
+    lost = np.isin(receives.position[first], gone_at)
     for kind, rows in ((WRITTEN, first[~lost]), (GONE, first[lost])):
-        missed = np.searchsorted(gone.position, receives.position[rows], sorter=np.argsort(gone.position))
         yield _rows(
             part,
             kind,
@@ -161,7 +161,7 @@ def _written(part: Part) -> Iterator[pa.Table]:
             position=receives.position[rows],
             at_ns=receives.received_ns[rows],
             op=operations.op[receives.operation[rows]],
-            number=NONE if kind == WRITTEN else missed_ns[np.argsort(gone.position)][missed],
+            number=NONE if kind == WRITTEN else missed_ns[np.searchsorted(gone_at, receives.position[rows])],
         )
 
 

@@ -34,7 +34,7 @@ test -s "$1/PG_VERSION" && exit
 mkdir -m 700 "$1" && "$2/initdb" --pgdata="$1" --username="$3" --auth=trust --encoding=UTF8 --locale=C.UTF-8
 """
 _END_OTHERS = "pkill -KILL -x postgres; while pgrep -x postgres > /dev/null; do sleep 0.01; done"
-"""No server starts as long as a backend of an earlier one lives."""
+"""No server starts as long as a backend of an earlier one lives. A host sees its own processes only."""
 
 _FOLLOWER = Path(__file__).with_name("backends.py")
 

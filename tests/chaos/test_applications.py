@@ -17,26 +17,23 @@ from chaoskit.run.application.external import NAMES
 _APPLICATIONS = Path(__file__).parents[2] / "examples" / "applications"
 
 
+def _load(rate: int, duration: str, application: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "pipeline",
+        "reads": {"topic": "orders"},
+        "writes": {"topic": "payments"},
+        "rate": rate,
+        "duration": duration,
+        "application": application,
+    }
+
+
 @pytest.mark.chaos
 def test_who_commits_before_its_work_is_found(chaos: Any) -> None:
+    program = str(_APPLICATIONS / "commit-first" / "defect.py")
     run = chaos(
         cluster={"system": "kafka", "hosts": 1},
-        workload={
-            "kind": "pipeline",
-            "reads": {"topic": "orders"},
-            "writes": {"topic": "payments"},
-            "rate": 400,
-            "duration": "8s",
-            "application": {
-                "run": [
-                    sys.executable,
-                    str(_APPLICATIONS / "commit-first" / "defect.py"),
-                    "{endpoints}",
-                    "{reads}",
-                    "{writes}",
-                ],
-            },
-        },
+        workload=_load(400, "8s", {"run": [sys.executable, program, "{endpoints}", "{reads}", "{writes}"]}),
         faults=[{"at": "4s", "inject": "kill", "on": "application", "for": "500ms"}],
         expect={"unprocessed": "some"},
     )
@@ -67,14 +64,7 @@ def test_one_that_its_owner_runs_is_told_where_and_awaited(chaos: Any, request: 
     try:
         run = chaos(
             cluster={"system": "kafka", "hosts": 1},
-            workload={
-                "kind": "pipeline",
-                "reads": {"topic": "orders"},
-                "writes": {"topic": "payments"},
-                "rate": 200,
-                "duration": "6s",
-                "application": {"external": True},
-            },
+            workload=_load(200, "6s", {"external": True}),
             faults=[{"at": "2s", "inject": "pause", "on": "n1", "for": "1s"}],
             expect={"unprocessed": "none"},
         )

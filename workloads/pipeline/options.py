@@ -8,54 +8,26 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.options import Command
-from chaoskit.load.partitioned import copies_of, routes_over
+from chaoskit.load.partitioned import routes_over
 from chaoskit.model.place import Place
 from workloads.pipeline.identity import Identity
 from workloads.pipeline.inputs import Payload
 from workloads.pipeline.outputs import OutputCount
-from workloads.pipeline.sinks.options import STDOUT, STORED, SinkOptions, TopicName, check_kind
+from workloads.pipeline.sinks.options import STDOUT, STORED, SinkOptions, check_kind
+from workloads.pipeline.stored import StoredOptions
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
 Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
 
 
-class SourceOptions(BaseModel):
-    """What the application reads: a topic, or a queue.
-
-    Attributes:
-        topic, queue: its name; chaoskit makes it.
-        partitions: number of partitions of a topic.
-        type: the system's own type of a queue, such as `quorum`; default: the first that it has.
-        replication: replicas of each partition, or members of a queue; default: 3, limited by the number of brokers.
-    """
-
-    model_config = _FROZEN
-
-    topic: TopicName | None = None
-    queue: TopicName | None = None
-    partitions: int = Field(default=1, ge=1, le=10_000)
-    type: str = ""
-    replication: int | None = Field(default=None, ge=1)
+class SourceOptions(StoredOptions):
+    """What the application reads: a topic, or a queue."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         check_kind(self, {"topic": frozenset({"partitions"}), "queue": frozenset({"type"})})
         return self
-
-    @property
-    def name(self) -> str:
-        """Its name in the history."""
-        return self.topic or self.queue or ""
-
-    @property
-    def places(self) -> list[Place]:
-        """Its partitions."""
-        return [(self.name, number) for number in range(self.partitions)]
-
-    def copies(self, brokers: int) -> int:
-        """Return how many replicas each partition has with so many brokers."""
-        return copies_of(self.replication, brokers)
 
 
 def _as_list(given: Any) -> Any:

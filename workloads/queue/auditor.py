@@ -7,7 +7,7 @@ import time
 from chaoskit.contract.clients.client import Unreachable
 from chaoskit.contract.clients.queue import Publishing, QueueClients
 from chaoskit.contract.workloads.workload import Job
-from chaoskit.load.draining import drain
+from chaoskit.load.draining import audit_queues
 from chaoskit.load.probes import Probes
 from chaoskit.model.audit import Drained
 from chaoskit.model.observations.queue import Depth
@@ -27,17 +27,13 @@ def audit(job: Job[QueueOptions]) -> None:
     _note_depths(job, op)
     options = job.options
     receiver = QueueReceiver(job, [*options.dead_names(), *options.queue_names()], _PREFETCH, settles_all=True)
-    reasons = drain(receiver, options.idle_ns / 1e9, lambda: job.control.stopping)
-    left = {queue: why for queue in receiver.queues if (why := reasons.get(queue, "was not asked"))}
-    for queue in receiver.queues:
-        recorder.audited(queue, 0, Drained(complete=queue not in left))
+    why = audit_queues(receiver, recorder, options.idle_ns / 1e9, lambda: job.control.stopping)
     if options.unrouted_every:
         recorder.audited(recorder.in_system(NOWHERE), 0, Drained(complete=True))
     receiver.close()
-    why = "; ".join(f"{recorder.in_history(queue)} {why}" for queue, why in left.items())
-    recorder.complete(op, INFO if left else OK, why or None)
+    recorder.complete(op, INFO if why else OK, why or None)
     job.control.report(recorder.report())
-    job.control.result({"audited": not left, "why": why})
+    job.control.result({"audited": not why, "why": why})
 
 
 def _probe(job: Job[QueueOptions]) -> bool:

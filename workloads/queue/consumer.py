@@ -9,6 +9,7 @@ from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
+from chaoskit.load.draining import Draining
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts
 from chaoskit.load.settings import settings_of
@@ -40,7 +41,7 @@ def consume(job: Job[QueueOptions]) -> None:
     reports.finish()
 
 
-class QueueReceiver:
+class QueueReceiver(Draining):
     """A consumer of queues, across all its connections.
 
     Args:
@@ -55,16 +56,13 @@ class QueueReceiver:
     ) -> None:
         self._clients = job.clients.power(QueueClients)
         self._job = job
-        self._recorder = job.recorder
         self._options = job.options
         self._settings = settings_of(job.task, job.options.consumer)
         self._prefetch = prefetch
-        self._index = job.task.index
         options = job.options
         self._choices = Choices(options.nack_every, options.leave_every, options.return_every, options.reject_every)
         self._choices.settles_all = settles_all
-        self.queues = [job.recorder.in_system(name) for name in queues]
-        self.consumer = self._connect()
+        super().__init__(job.recorder, job.task.index, queues)
 
     def take(self) -> int:
         """Receive and settle what is available; return the number of messages."""
@@ -94,17 +92,6 @@ class QueueReceiver:
         with self._recorder.operation("crash"):
             self.consumer.close(abruptly=True)
         self.consumer = self._connect()
-
-    def renew(self) -> None:
-        """Disconnect, and continue as a new client, which begins with the next node."""
-        self.close()
-        self._index += 1
-        self.consumer = self._connect()
-
-    def close(self) -> None:
-        """Disconnect; what is not settled goes back into its queue."""
-        with self._recorder.operation("close"):
-            self.consumer.close()
 
     def _connect(self) -> QueueConsumer:
         consumer = self._clients.queue_consumer(self._settings, self._index, self._prefetch)

@@ -51,7 +51,7 @@ def start_application(
 
     names = _names(application, deployment, fleet, tenancy)
     if not application.instances:
-        await_owner(application, names, folder, watcher, owned)
+        await_owner(application, {name: text for name, text in names.items() if text}, folder, watcher, owned)
         return None
     own = {"python": sys.executable, **names}
     run_id, namespace = read_run_id(folder / "wal"), tenancy.in_system("")
@@ -76,8 +76,7 @@ def _names(application: Application, deployment: Deployment, fleet: Fleet, tenan
     here = _reached_from(hosts[0].address) if hosts else socket.gethostname()
     for name, topics in application.names.items():
         places = [f"http://{here}:{served[topic]}" if topic in served else tenancy.in_system(topic) for topic in topics]
-        if places:
-            names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
+        names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
     return names
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.contract.workloads.workload import Job
-from chaoskit.load.draining import drain
-from chaoskit.model.audit import Drained
+from chaoskit.load.draining import audit_queues
 from chaoskit.model.outcome import INFO, OK
 from workloads.pipeline.options import PipelineOptions
 from workloads.pipeline.queues.receiver import PipelineReceiver
@@ -18,14 +17,8 @@ def audit(job: Job[PipelineOptions]) -> None:
     recorder, options = job.recorder, job.options
     op = recorder.invoke("audit")
     receiver = PipelineReceiver(job, [options.reads.name, *(sink.name for sink in options.topics)])
-    reasons = drain(receiver, _IDLE_S, lambda: job.control.stopping)
-    left = {queue: why for queue in receiver.queues if (why := reasons.get(queue, "was not asked"))}
-    for queue in receiver.queues:
-        recorder.audited(queue, 0, Drained(complete=queue not in left))
+    why = audit_queues(receiver, recorder, _IDLE_S, lambda: job.control.stopping)
     receiver.close()
-    why = "; ".join(f"{recorder.in_history(queue)} {why}" for queue, why in left.items())
-    recorder.complete(op, INFO if left else OK, why or None)
+    recorder.complete(op, INFO if why else OK, why or None)
     job.control.report(recorder.report())
-    if not receiver.log.identified and receiver.log.strange:
-        why = f"identity fits no output; the first one is {receiver.log.strange}"
-    job.control.result({"audited": not left, "why": why})
+    job.control.result({"audited": not why, "why": receiver.log.misfit or why})

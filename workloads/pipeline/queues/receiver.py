@@ -8,6 +8,7 @@ from functools import partial
 from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.workload import Job
+from chaoskit.load.draining import Draining
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import Schedule
 from chaoskit.model.message import PRODUCER_SHIFT
@@ -23,8 +24,8 @@ _MESSAGES_MAX = 1000
 _PREFETCH = 1000
 
 
-class PipelineReceiver:
-    """A consumer of a pipeline's queues; see `chaoskit.load.draining.Draining`.
+class PipelineReceiver(Draining):
+    """A consumer of a pipeline's queues.
 
     Args:
         job: the client's job.
@@ -32,8 +33,6 @@ class PipelineReceiver:
         due_ns: tells when an input was due; see `OutputLog`.
 
     Attributes:
-        queues: their names in the system.
-        consumer: the connection.
         log: attributes outputs.
     """
 
@@ -41,13 +40,10 @@ class PipelineReceiver:
         self, job: Job[PipelineOptions], queues: Sequence[str], due_ns: Callable[[int], int | None] = lambda _: None
     ) -> None:
         self._clients = job.clients.power(QueueClients)
-        self._recorder = job.recorder
         self._inputs = job.recorder.in_system(job.options.reads.name)
         self._value_of = partial(value_of, make=job.options.payload.maker())
-        self._index = job.task.index
         self.log = OutputLog(job.recorder, job.options, due_ns)
-        self.queues: list[str] = [job.recorder.in_system(name) for name in queues]
-        self.consumer: QueueConsumer = self._connect()
+        super().__init__(job.recorder, job.task.index, queues)
 
     def take(self) -> int:
         """Receive and settle what is available; return the number of messages."""
@@ -66,17 +62,6 @@ class PipelineReceiver:
                 self._recorder.observe(op, self._inputs, 0, Settled(value, "ack"))
             self._recorder.complete(op, *self.consumer.settle([arrival.tag for arrival in arrivals], "ack"))
         return len(arrivals)
-
-    def renew(self) -> None:
-        """Disconnect, and continue as a new client, which begins with the next node."""
-        self.close()
-        self._index += 1
-        self.consumer = self._connect()
-
-    def close(self) -> None:
-        """Disconnect."""
-        with self._recorder.operation("close"):
-            self.consumer.close()
 
     def _connect(self) -> QueueConsumer:
         consumer = self._clients.queue_consumer({}, self._index, _PREFETCH)

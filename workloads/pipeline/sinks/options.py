@@ -8,17 +8,12 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
-from chaoskit.load.partitioned import copies_of
-from chaoskit.model.place import Place
-
-_FROZEN = ConfigDict(extra="forbid", frozen=True)
+from workloads.pipeline.stored import StoredOptions
 
 STDOUT = "stdout"
 """The standard output of instances, as a source of lines; others are files."""
 
 INSTANCE, POSTGRESQL = "{instance}", "postgresql"
-
-TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 
 _OF: Mapping[str, frozenset[str]] = {
     "topic": frozenset({"partitions", "replication"}),
@@ -79,7 +74,7 @@ class Answering(BaseModel):
     every: int = Field(default=1, ge=1)
 
 
-class SinkOptions(BaseModel):
+class SinkOptions(StoredOptions):
     """Where the application writes: a topic, a queue, an HTTP endpoint that chaoskit serves, lines, or rows of a
     database.
 
@@ -97,16 +92,9 @@ class SinkOptions(BaseModel):
         tables: the statements that make its tables.
     """
 
-    model_config = _FROZEN
-
-    topic: TopicName | None = None
-    queue: TopicName | None = None
-    partitions: int = Field(default=1, ge=1, le=10_000)
-    type: str = ""
-    replication: int | None = Field(default=None, ge=1)
     http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
     key: str = ""
-    answers: list[Answering] = []
+    answers: list[Answering] = Field(default=[])
     lines: Annotated[str, AfterValidator(_source)] | None = None
     sql: Annotated[str, Field(min_length=1)] | None = None
     url: str | dict[str, str] = ""
@@ -131,7 +119,7 @@ class SinkOptions(BaseModel):
     @property
     def name(self) -> str:
         """Its name in the history."""
-        if stored := self.topic or self.queue:
+        if stored := super().name:
             return stored
         kind = next(kind for kind in ("http", "lines", "sql") if getattr(self, kind) is not None)
         return f"{kind}:{' '.join(getattr(self, kind).split())}"
@@ -140,12 +128,3 @@ class SinkOptions(BaseModel):
     def shared(self) -> bool:
         """Whether all instances write the same lines."""
         return self.lines != STDOUT and INSTANCE not in (self.lines or "")
-
-    @property
-    def places(self) -> list[Place]:
-        """Its partitions, of a topic."""
-        return [(self.name, number) for number in range(self.partitions)]
-
-    def copies(self, brokers: int) -> int:
-        """Return how many replicas each partition has with so many brokers."""
-        return copies_of(self.replication, brokers)
