@@ -8,6 +8,7 @@ from checkers.pipeline.view import PipelineView
 _NOTICED_NS = 1_500_000_000
 """By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
 
+_NEVER = 2**63 - 1
 _KEEP = "set synchronous_commit: on and fsync: on"
 
 
@@ -18,11 +19,52 @@ _CLEAN = "status 0"
 def of_unprocessed(view: PipelineView, index: int) -> str:
     """Return why an input whose offset was committed has no output."""
     at_ns, _ = view.committed
-    committed_ns, place = int(at_ns[index]), int(view.place[index])
+    committed_ns = int(at_ns[index])
     if committed_ns == NONE:
         return "nobody committed its offset, and what came after it was processed: it was skipped"
-    if lost := _of_lost(view, index, committed_ns):
-        return lost
+    for sink in view.sinks:
+        if lost := _of_lost(view, index, sink.topic, committed_ns):
+            return lost
+    return _of_commit(view, index, committed_ns)
+
+
+def of_half_processed(view: PipelineView, index: int) -> str:
+    """Return why an input has too few outputs in some sinks."""
+    at_ns, _ = view.committed
+    committed_ns, lacking = int(at_ns[index]), view.lacking(index)
+    reasons = [
+        *(_of_lost(view, index, topic, committed_ns) for topic in lacking),
+        _of_parted(view, index, committed_ns),
+        "nobody committed its offset" if committed_ns == NONE else _of_commit(view, index, committed_ns),
+    ]
+    return f"too few in {' and '.join(lacking)}: {next(filter(None, reasons))}"
+
+
+def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
+    """Return how an end between two outputs of an input left it with the first; empty if nothing shows that."""
+    output = view.first_output(index)
+    if output is None:
+        return ""
+    place, topic, since_ns, seen_ns = int(view.place[index]), *output
+    until_ns = _NEVER if committed_ns == NONE else committed_ns
+    for instance in dict.fromkeys((view.owner(place, since_ns), view.owner(place, seen_ns))):
+        end = view.ends.between(since_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
+        if end is None:
+            continue
+        ended_ns = int(view.ends.at_ns[end])
+        ended = f"application-{view.ends.instance[end]} ended at {_s(ended_ns)} ({view.ends.words[end]})"
+        after = "after" if ended_ns >= seen_ns else "probably after"
+        before = "" if committed_ns == NONE else f", and before its offset was committed at {_s(committed_ns)}"
+        return (
+            f"{ended} {after} its output in {topic}, read at {_s(seen_ns)}{before}: the outputs are not one step, and "
+            "a repetition leaves out what is missing; write them in one transaction, such as with an outbox"
+        )
+    return ""
+
+
+def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
+    """Return why an input has no output, by what happened about its commit."""
+    place = int(view.place[index])
     owner = view.owner(place, committed_ns + _NOTICED_NS)
     before = view.owner(place, committed_ns)
     until_ns = committed_ns + 2 * view.commit_gap_ns + _NOTICED_NS
@@ -46,17 +88,17 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
     )
 
 
-def _of_lost(view: PipelineView, index: int, committed_ns: int) -> str:
-    """Return how the sink lost an output that it had; empty if nothing shows that."""
-    gone = view.gone.get(index)
+def _of_lost(view: PipelineView, index: int, topic: str, committed_ns: int) -> str:
+    """Return how a sink lost an output that it had; empty if nothing shows that."""
+    gone, cuts = view.gone.get((index, topic)), [cut for cut in view.cuts if cut.topic == topic]
     if gone is not None:
-        seen = f"its output was in {gone.topic} at {_s(gone.seen_ns)}, and is gone since {_s(gone.missed_ns)}"
-        cut = next((cut for cut in view.cuts if cut.at_ns <= gone.missed_ns and gone.seen_ns <= cut.done_ns), None)
+        seen = f"its output was in {topic} at {_s(gone.seen_ns)}, and is gone since {_s(gone.missed_ns)}"
+        cut = next((cut for cut in cuts if cut.at_ns <= gone.missed_ns and gone.seen_ns <= cut.done_ns), None)
         if cut is None:
             return f"{seen}: the sink lost it, or somebody deleted it"
         remedy = _KEEP if cut.forgets else "its settings keep what is committed; look for a session that changes them"
         return f"{seen}: the {cut.words} at {_s(cut.at_ns)} took what was not flushed; {remedy}"
-    for cut in view.cuts:
+    for cut in cuts if committed_ns != NONE else ():
         if cut.forgets and cut.at_ns - _NOTICED_NS <= committed_ns <= cut.done_ns:
             return (
                 f"its offset was committed at {_s(committed_ns)}, about when the {cut.words} began at {_s(cut.at_ns)}, "
@@ -71,7 +113,13 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     place, committed_ns = int(view.place[index]), int(at_ns[index])
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
-        ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
+        ended_ns = int(view.ends.at_ns[end])
+        ended = f"application-{view.ends.instance[end]} ended at {_s(ended_ns)}"
+        if NONE != committed_ns < ended_ns:
+            return (
+                f"its offset had been committed at {_s(committed_ns)}, before {ended} ({view.ends.words[end]}): "
+                "something else repeats it, such as a relay that had not marked it yet as published"
+            )
         clean = view.ends.words[end] == _CLEAN
         habit = (
             "it does not commit before it ends; commit, and wait for that"

@@ -21,7 +21,7 @@ from checkers.arrays.columns import changes
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.delivery.loss import UNSEEN
 from checkers.pipeline import queue_blame
-from checkers.pipeline.blame import of_repeated, of_unprocessed
+from checkers.pipeline.blame import of_half_processed, of_repeated, of_unprocessed
 from checkers.pipeline.extracts import EXTRACTS, extract_of
 from checkers.pipeline.queue_blame import of_left
 from checkers.pipeline.view import PipelineView, Sink
@@ -110,16 +110,18 @@ def unprocessed_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input; `other_op` is the commit behind it, or settled it, at `at_ns`."""
     lacks_all, _ = view.missing
     at_ns, _ = view.done
-    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, _why_missing(view))
+    why = of_unprocessed if view.queue is None else queue_blame.of_unprocessed
+    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, why)
 
 
 def half_processed_cases(view: PipelineView) -> pa.Table:
     """Evidence: as of `unprocessed`."""
     _, lacks_some = view.missing
     at_ns, _ = view.done
+    why = of_half_processed if view.queue is None else queue_blame.of_unprocessed
     if view.queue is not None:  # otherwise nobody knows whether the application could do more
         lacks_some = lacks_some & (view.queue.done | view.queue.left)
-    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, _why_missing(view))
+    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, why)
 
 
 def not_drained_cases(view: PipelineView) -> pa.Table:
@@ -129,10 +131,6 @@ def not_drained_cases(view: PipelineView) -> pa.Table:
         return _of_inputs(view, NOT_DRAINED, np.flatnonzero(lacks_all & view.queue.left), view.acked_ns, of_left)
     waiting = np.flatnonzero(lacks_all & ~_done(view))
     return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: "nobody committed its offset")
-
-
-def _why_missing(view: PipelineView) -> Callable[[PipelineView, int], str]:
-    return of_unprocessed if view.queue is None else queue_blame.of_unprocessed
 
 
 def unseen_cases(view: PipelineView) -> pa.Table:

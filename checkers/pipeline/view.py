@@ -27,6 +27,7 @@ from checkers.pipeline.extracts import (
     WRITTEN,
 )
 from checkers.pipeline.lives import Ends
+from checkers.pipeline.looks import Looks
 from checkers.pipeline.queued import CONFIRMED, QueueRecord
 
 
@@ -57,16 +58,28 @@ class Sink:
     input: Ints
 
 
+class SeenOutput(NamedTuple):
+    """An output that is there.
+
+    Attributes:
+        topic: the sink.
+        since_ns: when it was usually not there yet; see `Looks.before`.
+        seen_ns: when it was first read.
+    """
+
+    topic: str
+    since_ns: int
+    seen_ns: int
+
+
 class GoneOutput(NamedTuple):
     """An output that is there no more.
 
     Attributes:
-        topic: the sink.
         seen_ns: when it was first read.
         missed_ns: when it was first missed.
     """
 
-    topic: str
     seen_ns: int
     missed_ns: int
 
@@ -75,12 +88,14 @@ class DatabaseCut(NamedTuple):
     """A fault that took from the database of a sink what it had not flushed.
 
     Attributes:
+        topic: the sink.
         at_ns: when it began.
         done_ns: when it had taken what it took.
         forgets: whether, by its settings, that is also what the database had committed.
         words: fault, host and setting.
     """
 
+    topic: str
     at_ns: int
     done_ns: int
     forgets: bool
@@ -131,6 +146,7 @@ class PipelineView:
         self.acked_ns, self.op, self.copies = (inputs[name][order] for name in ("at_ns", "op", "number"))
         self.place: Ints = self._placed(inputs)[order]
         self.ends = Ends.of(operations)
+        self._operations = operations
 
     def _of(self, kind: int) -> dict[str, Ints]:
         rows = np.flatnonzero(self._kind == kind)
@@ -161,13 +177,13 @@ class PipelineView:
         return bounds
 
     @cached_property
-    def gone(self) -> dict[int, GoneOutput]:
-        """By input, its output that was there and is there no more; the one that was there for longest."""
+    def gone(self) -> dict[tuple[int, str], GoneOutput]:
+        """By input and sink, its output that was there and is there no more; the one that was there for longest."""
         rows = self._of(GONE)
         inputs = self._input(rows["value"])
         order = [row for row in np.argsort(-rows["at_ns"], kind="stable").tolist() if inputs[row] != NONE]
         topic, seen_ns, missed_ns = (rows[name].tolist() for name in ("topic", "at_ns", "number"))
-        return {int(inputs[row]): GoneOutput(self._topics[topic[row]], seen_ns[row], missed_ns[row]) for row in order}
+        return {(int(inputs[row]), self._topics[topic[row]]): GoneOutput(seen_ns[row], missed_ns[row]) for row in order}
 
     @cached_property
     def cuts(self) -> list[DatabaseCut]:
@@ -175,6 +191,7 @@ class PipelineView:
         rows = self._of(CUT)
         return [
             DatabaseCut(
+                self._topics[int(rows["topic"][row])],
                 int(rows["at_ns"][row]),
                 int(rows["number"][row]),
                 bool(rows["value"][row]),
@@ -228,16 +245,55 @@ class PipelineView:
         if neither was seen."""
         return self.committed if self.queue is None else (self.queue.done_ns, self.queue.done_op)
 
+    def _reached(self, sink: Sink) -> Ints:
+        """Return how many outputs of each input reached a sink: what the system confirmed and nobody received is not
+        missing because of the application."""
+        return np.maximum(self.counts(sink), self.confirmed(sink))
+
+    @cached_property
+    def _lacks(self) -> list[Flags]:
+        """Of each sink, which inputs lack outputs in it."""
+        return [self._reached(sink) < sink.least * self.copies for sink in self.sinks]
+
+    def lacking(self, index: int) -> list[str]:
+        """Return the sinks in which an input lacks outputs."""
+        return [sink.topic for sink, lacks in zip(self.sinks, self._lacks, strict=True) if lacks[index]]
+
+    def first_output(self, index: int) -> SeenOutput | None:
+        """Return the output of an input that was read first, of the sinks in which it lacks none."""
+        seen = [
+            (int(sink.at_ns[first[index]]), int(sink.op[first[index]]), sink.topic)
+            for sink, first, lacks in zip(self.sinks, self._firsts, self._lacks, strict=True)
+            if first[index] != NONE and not lacks[index]
+        ]
+        if not seen:
+            return None
+        seen_ns, op, topic = min(seen)
+        return SeenOutput(topic, self._looks.before(op), seen_ns)
+
+    @cached_property
+    def _firsts(self) -> list[Ints]:
+        """Of each sink, by input the row of its output that was read first; `NONE`: it has none."""
+        firsts = []
+        for sink in self.sinks:
+            rows = np.argsort(-sink.at_ns, kind="stable")
+            rows, first = rows[sink.input[rows] != NONE], np.full(self.value.size, NONE)
+            first[sink.input[rows]] = rows
+            firsts.append(first)
+        return firsts
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return Looks(self._operations)
+
     @cached_property
     def missing(self) -> tuple[Flags, Flags]:
         """Which inputs lack all of their outputs, and which lack some."""
         lacks_all, lacks_some = self.in_topic.copy(), np.zeros(self.value.size, np.bool_)
         needs_any = np.zeros(self.value.size, np.bool_)
-        for sink in self.sinks:
-            # What the system confirmed and nobody received is not missing because of the application.
-            counts = np.maximum(self.counts(sink), self.confirmed(sink))
-            lacks_all &= counts == 0
-            lacks_some |= counts < sink.least * self.copies
+        for sink, lacks in zip(self.sinks, self._lacks, strict=True):
+            lacks_all &= self._reached(sink) == 0
+            lacks_some |= lacks
             needs_any |= sink.least > 0
         lacks_all &= needs_any
         return lacks_all, lacks_some & self.in_topic & ~lacks_all

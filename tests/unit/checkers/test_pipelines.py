@@ -203,6 +203,130 @@ def test_a_database_that_keeps_what_it_committed_is_not_blamed(forgets: str, cut
     assert "application-1 ended at 8.20 s" in detail
 
 
+def test_rows_that_a_cut_took_and_that_were_written_again_explain_nothing_elsewhere() -> None:
+    story = two_sinks()
+    story.in_database("n6", "fsync: off")
+    story.write((2, 2), start=7800)
+    story.loses(2, start=12_000)
+    story.write((2, 3), start=13_000)
+    story.commit(3, 14_000)
+
+    (detail,) = details(story, "half-processed")
+    assert detail.startswith("too few in out2: its offset was committed at 14.00 s, and application-1 went on running")
+
+
+def two_sinks() -> Pipeline:
+    """Two inputs whose outputs are in both sinks, and one whose are not."""
+    story = pipeline(sinks=(OUT, OUT_2))
+    story.feed(range(3))
+    story.owned(1, 100)
+    story.write((0, 0), (1, 1), start=1000)
+    story.write((0, 0), (1, 1), place=OUT_2, start=1010)
+    story.op("consumer-0", "poll", start=7000)
+    return story
+
+
+def test_an_end_between_two_outputs_leaves_the_first_alone() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.ends(1, 7900)
+    story.commit(3, 12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert detail == (
+        "too few in out2: application-1 ended at 7.90 s (signal SIGKILL) after its output in out, read at 7.80 s, and "
+        "before its offset was committed at 12.00 s: the outputs are not one step, and a repetition leaves out what is "
+        "missing; write them in one transaction, such as with an outbox"
+    )
+
+
+def test_an_output_that_was_read_after_the_end_was_probably_written_before() -> None:
+    story = two_sinks()
+    story.ends(1, 7900)
+    story.write((2, 2), start=11_000)
+    story.commit(3, 12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert "ended at 7.90 s (signal SIGKILL) probably after its output in out, read at 11.01 s" in detail
+
+
+def test_an_end_before_anything_of_an_input_was_written_is_not_between_its_outputs() -> None:
+    story = two_sinks()
+    story.ends(1, 5000)
+    story.write((2, 2), start=7800)
+    story.commit(3, 12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert "application-1 went on running: it gave the output up" in detail
+
+
+def test_an_end_after_the_commit_is_not_between_two_outputs() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.commit(3, 7850)
+    story.ends(1, 7900)
+
+    (detail,) = details(story, "half-processed")
+    assert "it commits before its work is done" in detail
+
+
+def test_an_end_of_another_instance_is_not_between_two_outputs() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.ends(0, 7900)
+    story.commit(3, 12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert "application-1 went on running" in detail
+
+
+def test_an_input_that_nobody_committed_and_an_end_between_its_outputs() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.ends(1, 7900)
+
+    (detail,) = details(story, "half-processed")
+    assert "after its output in out, read at 7.80 s: the outputs are not one step" in detail
+
+
+def test_an_input_that_nobody_committed_lacks_an_output() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+
+    assert details(story, "half-processed") == {"too few in out2: nobody committed its offset"}
+
+
+def test_a_row_that_is_gone_is_missing_where_it_was() -> None:
+    story = two_sinks()
+    story.in_database("n6", "synchronous_commit: off")
+    times = {"start_ns": 8000 * MS, "effective_ns": 8100 * MS, "healed_ns": 11_000 * MS, "targets": ("n6",)}
+    story.faults = (FaultWindow(0, "power-cut", damages=True, **times),)
+    story.write((2, 2), start=7800)
+    story.write((2, 2), place=OUT_2, start=7810)
+    story.ends(1, 8200)
+    story.commit(3, 7900)
+    story.loses(2, start=12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert detail.startswith(
+        "too few in out: its output was in out at 7.80 s, and is gone since 12.01 s: the power-cut"
+    )
+
+
+def test_a_relay_that_dies_repeats_what_was_committed() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.commit(4, 2100)
+    story.ends(1, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+
+    (detail,) = details(story, "processed-twice")
+    assert detail == (
+        "its offset had been committed at 2.10 s, before application-1 ended at 4.00 s (signal SIGKILL): something "
+        "else repeats it, such as a relay that had not marked it yet as published"
+    )
+
+
 def test_what_repeats_without_an_end_or_a_rebalance_repeats_by_itself() -> None:
     story = fed()
     story.write((2, 2), (3, 3), start=2000)
