@@ -6,22 +6,29 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Choice, Mechanism
+from chaoskit.contract.workloads.datamodel import OUTPUT
 from chaoskit.contract.workloads.traits import Piped
 
 _SOURCE = "the application's own promise, `workload.promise`"
 
 
-def _if_promised(promise: str, why: str, declared: Declared) -> Sequence[Mechanism]:
-    piped = declared.get(Piped)
-    return (Choice(why=f"promise: {promise}: {why}"),) if piped is not None and piped.promise == promise else ()
-
-
 def _repeats(declared: Declared) -> Sequence[Mechanism]:
-    return _if_promised("at-least-once", "an input may be processed again", declared)
+    piped = declared.get(Piped)
+    if piped is None:
+        return ()
+    own, why = dict(piped.of_sinks), "at-least-once: an input may be processed again"
+    if not own:
+        return (Choice(why=f"promise: {why}"),) if piped.promise == "at-least-once" else ()
+    sinks = [topic.name for topic in declared.topics if topic.model is OUTPUT]
+    again = tuple(name for name in sinks if own.get(name, piped.promise) == "at-least-once")
+    return (Choice(why=f"promise of {', '.join(again)}: {why}", topics=again),) if again else ()
 
 
 def _leaves_out(declared: Declared) -> Sequence[Mechanism]:
-    return _if_promised("at-most-once", "an input may not be processed", declared)
+    piped = declared.get(Piped)
+    if piped is None or piped.promise != "at-most-once":
+        return ()
+    return (Choice(why="promise: at-most-once: an input may not be processed"),)
 
 
 RULES = (
@@ -52,6 +59,6 @@ def promises(declared: Declared) -> Mapping[str, str]:
     piped = declared.get(Piped)
     if piped is None:
         return {}
-    why = f"promise: {piped.promise}"
+    why = ", ".join([f"promise: {piped.promise}", *(f"of {name}: {promise}" for name, promise in piped.of_sinks)])
     names = ("unprocessed", "half-processed", "processed-twice", "out-of-order", "made-up", "not-drained", "too-late")
     return dict.fromkeys(names, why)

@@ -231,9 +231,11 @@ class Choice:
 
     Attributes:
         why: the setting.
+        topics: the only topics of which it follows; empty: all.
     """
 
     why: str
+    topics: tuple[str, ...] = ()
 
 
 Mechanism = Copies | Way | Retry | Session | Limit | Choice

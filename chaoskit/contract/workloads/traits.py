@@ -147,9 +147,11 @@ class Piped:
 
     Attributes:
         promise: what its owner promises: `at-least-once`, `exactly-once` or `at-most-once`.
+        of_sinks: topics of outputs of which something else is promised, and what.
     """
 
     promise: Literal["at-least-once", "exactly-once", "at-most-once"]
+    of_sinks: tuple[tuple[str, Literal["at-least-once", "exactly-once"]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,8 @@ class Attribution:
 
 def _chosen(record: Record, mechanism: Choice, cases: Cases) -> Derived:
     derived = Derived.nothing(cases.size)
-    derived.tell(np.arange(cases.size), Story())
+    of = np.array([not mechanism.topics or topic in mechanism.topics for topic, _ in cases.places], np.bool_)
+    derived.tell(np.flatnonzero(of[cases.place_of]), Story())
     return derived
 
 

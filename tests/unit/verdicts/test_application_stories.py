@@ -85,6 +85,26 @@ def test_a_promise_decides(tmp_path: Path, promise: str, missing: tuple[int, boo
     assert verdict.verdict == ("valid" if missing[1] and repeated[1] else "invalid")
 
 
+@pytest.mark.parametrize(
+    ("promise", "own", "allowed"),
+    [
+        ("at-least-once", {PAYMENTS: "exactly-once"}, False),
+        ("at-least-once", {"receipts": "exactly-once"}, True),
+        ("exactly-once", {PAYMENTS: "at-least-once"}, True),
+        ("exactly-once", {"receipts": "at-least-once"}, False),
+    ],
+)
+def test_a_sink_has_a_promise_of_its_own(tmp_path: Path, promise: str, own: Mapping[str, str], allowed: bool) -> None:
+    sinks = {name: {"topic": name, "promise": kept} for name, kept in own.items()}
+    run = ApplicationRun(tmp_path, promise, [*({PAYMENTS: {"topic": PAYMENTS}} | sinks).values()])
+    run.wrote(range(200), 30)
+    run.fault("kill", ("n4",), 30.5, 32.5)
+    run.wrote(range(195, 400), 50)
+    run.committed(400, 55)
+
+    assert counts_of(_verdict(run))["processed-twice"] == (5, allowed)
+
+
 @pytest.mark.parametrize(("host", "verdict", "at_stake"), [("n4", "valid", True), ("n5", "unknown", False)])
 def test_a_fault_of_an_instance_that_owns_nothing_proves_nothing(
     tmp_path: Path, host: str, verdict: str, at_stake: bool
