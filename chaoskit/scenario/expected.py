@@ -15,7 +15,7 @@ from chaoskit.base.quantities import format_duration, parse_duration
 from chaoskit.contract.checkers.anomaly import Anomaly
 from chaoskit.contract.guarantees.guarantee import Declared
 
-Number = Literal["none", "some"] | int
+Number = Literal["none", "some", "any"] | int
 
 
 class ExpectedConsequence(BaseModel):
@@ -97,7 +97,9 @@ def parse_bound(text: str) -> Bound:
     if match is None:
         raise ValueError(f"{text!r} is not a bound; write < or > and a duration, {_EXAMPLE}")
     if match[2].isdigit():
-        raise ValueError(f"{text!r}: only times have bounds, {_EXAMPLE}; for findings write none, some or a number")
+        raise ValueError(
+            f"{text!r}: only times have bounds, {_EXAMPLE}; for findings write none, some, any or a number"
+        )
     if match[2].startswith("="):
         raise ValueError(f"{text!r} is not a bound; write < or >, without =")
     words = match[3]
@@ -107,16 +109,16 @@ def parse_bound(text: str) -> Bound:
 
 
 def _parse(given: object) -> Number | Bound:
-    if given in ("none", "some") or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
+    if given in ("none", "some", "any") or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
         return given
     if isinstance(given, str) and given.strip()[:1] in ("<", ">"):
         return parse_bound(given)
-    raise ValueError(f"write none, some or a number of findings, or a bound, {_EXAMPLE}")
+    raise ValueError(f"write none, some, any or a number of findings, or a bound, {_EXAMPLE}")
 
 
 Expected = Annotated[
-    Literal["none", "some"] | int | InstanceOf[Bound],
-    BeforeValidator(_parse, json_schema_input_type=Literal["none", "some"] | int | str),
+    Literal["none", "some", "any"] | int | InstanceOf[Bound],
+    BeforeValidator(_parse, json_schema_input_type=Literal["none", "some", "any"] | int | str),
     PlainSerializer(lambda value: str(value) if isinstance(value, Bound) else value),
 ]
 """A number of findings, or a bound."""
@@ -166,7 +168,7 @@ def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[st
                 plain = replace(expected, phase="")
                 yield f"expect.{name}: only latencies are measured by part of the load; write {plain}"
         elif bound and name in anomalies:
-            yield f"expect.{name}: an anomaly has no bound; write none, some or a number of findings"
+            yield f"expect.{name}: an anomaly has no bound; write none, some, any or a number of findings"
         elif name in MEASURES:
             yield f"expect.{name}: is a time; write a bound, {_EXAMPLE}"
         else:

@@ -198,7 +198,7 @@ def allow(
     if name not in expect:
         return derived
     expected = expect[name]
-    wanted = {"none": count == 0, "some": count > 0}
+    wanted = {"none": count == 0, "some": count > 0, "any": True}
     met = wanted[expected] if isinstance(expected, str) else count == expected
     return Allowance(met, f"expected {name}: {expected}; {derived.why}", derived.remedy)
 

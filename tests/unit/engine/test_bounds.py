@@ -56,10 +56,13 @@ def test_a_bound_is_written_as_it_is_read(text: str, bound: Bound) -> None:
     [
         ({"unavailable": "< 5"}, "expect.unavailable: '< 5': only times have bounds"),
         ({"unavailable": "<"}, "expect.unavailable: '' is not a duration"),
-        ({"unavailable": "5s"}, 'expect.unavailable: write none, some or a number of findings, or a bound, such as "<'),
+        (
+            {"unavailable": "5s"},
+            'expect.unavailable: write none, some, any or a number of findings, or a bound, such as "<',
+        ),
         ({"send.p99": "< 5s (quite)"}, "expect.send.p99: unknown part of the load 'quite'; did you mean \"quiet\"?"),
         ({"recovered": "none"}, 'expect.recovered: is a time; write a bound, such as "< 5s"'),
-        ({"lost": "< 5s"}, "expect.lost: an anomaly has no bound; write none, some or a number of findings"),
+        ({"lost": "< 5s"}, "expect.lost: an anomaly has no bound; write none, some, any or a number of findings"),
         ({"unavailible": "< 5s"}, 'expect.unavailible: unknown measure; did you mean "unavailable"?'),
         ({"unavailable": "< 5s (quiet)"}, "expect.unavailable: only latencies are measured by part of the load; wr"),
     ],

@@ -139,7 +139,7 @@ def test_an_expectation_is_none_some_or_a_number(expected: object) -> None:
     lines = _refusal(expect={"lost": expected}).splitlines()
 
     assert {line.split(": ")[1] for line in lines} == {"expect.lost"}
-    assert "write none, some or a number of findings" in lines[0]
+    assert "write none, some, any or a number of findings" in lines[0]
 
 
 def test_a_wrong_type_is_told_without_the_names_of_types() -> None:

@@ -122,7 +122,7 @@ DERIVED = {"lost": Allowance(False, "acks=all", "nothing"), "duplicate": Allowan
     ("expected", "count", "met"),
     [
         ("none", 0, True), ("none", 1, False),
-        ("some", 0, False), ("some", 1, True), ("some", 99, True),
+        ("some", 0, False), ("some", 1, True), ("some", 99, True), ("any", 0, True), ("any", 3, True),
         (0, 0, True), (0, 1, False), (3, 3, True), (3, 2, False), (3, 4, False),
     ],
 )  # fmt: skip
