@@ -39,7 +39,8 @@ def _of_hosts(inventory: Path) -> list[Capability]:
 
 def _findings() -> list[Capability]:
     findings: list[Capability] = []
-    for noun, lookup in (("host", installed.provider), ("cluster", installed.ready_system)):
+    lookups = ("host", installed.provider), ("cluster", installed.ready_system), ("database", installed.database)
+    for noun, lookup in lookups:
         for name in plugins.names(noun):
             try:
                 findings += lookup(name, noun).diagnose()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 
+from chaoskit.base.installing import with_extra
 from chaoskit.contract.hosts.capability import Capability
 from clusters.common import maven
 from clusters.common.java import java_version
@@ -32,6 +36,24 @@ def java_and_jars(system: str, java_min: int, release: str) -> list[Capability]:
             "apt-get install maven",
         ),
     ]
+
+
+def packages(purpose: str, extra: str, names: Sequence[str]) -> Capability:
+    """Return whether the Python packages of an extra are installed.
+
+    Args:
+        purpose: what they are for.
+        extra: its name.
+        names: its packages.
+    """
+    versions: dict[str, str] = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    missing = [name for name in names if name not in versions]
+    installed = ", ".join(f"{name} {number}" for name, number in versions.items())
+    detail = f"no {', '.join(missing)}" if missing else installed
+    return Capability(f"{purpose} (extra {extra})", not missing, detail, with_extra(extra), required=False)
 
 
 def debian_roots(system: str) -> Capability:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import Root, ServiceHost
+from clusters.common.diagnosis import debian_roots, packages
 from clusters.postgresql.server import PostgresServer
 from clusters.postgresql.settings import OWN, RELEASE
 
@@ -24,6 +26,10 @@ class PostgreSQL:
         """See `chaoskit.contract.systems.database.Database`: Debian keeps one minor release of each major one, so the
         minor one is not chosen; the settings in effect tell it."""
         return Root("trixie", {f"postgresql-{RELEASE}": ""})
+
+    def diagnose(self) -> list[Capability]:
+        """See `chaoskit.contract.systems.database.Database`: what reads its rows, and what makes its host."""
+        return [packages("rows of databases", "sql", ("sqlalchemy", "psycopg")), debian_roots("PostgreSQL")]
 
     def deploy(self, host: ServiceHost, settings: Mapping[str, Any]) -> PostgresServer:
         """See `chaoskit.contract.systems.database.Database`."""

@@ -12,6 +12,7 @@ import pytest
 from chaoskit.base.journal import Journal
 from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost, ServiceState
 from chaoskit.contract.systems.service import ServiceError
+from chaoskit.testing.conformance import check_database
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.postgresql import PostgreSQL
 from clusters.postgresql.server import SERVICE, PostgresServer
@@ -129,6 +130,11 @@ def test_its_backends_are_stopped_and_killed_with_it(host: ServiceHost, server: 
     database.start(host)
     database.wait_ready(_READY_S)
     assert kept(url) >= payer.committed
+
+
+def test_it_is_whole(host: ServiceHost) -> None:
+    check_database("postgresql", host, {"synchronous_commit": "off"})
+    host.run(["rm", "-rf", f"{host.data_dir}/postgresql"])
 
 
 def test_a_statement_that_it_refuses_is_told(host: ServiceHost, server: Callable[..., PostgresServer]) -> None:

@@ -9,16 +9,19 @@ import pytest
 from pydantic import BaseModel
 
 from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
 from chaoskit.contract.clients.client import LogClients
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.guarantees.guarantee import Guarantees, Rule
+from chaoskit.contract.hosts.host import Root
 from chaoskit.contract.systems.operating import Leadership, Upgrade
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.workload import PRODUCER, Task
-from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
+from chaoskit.testing.conformance import check_clients, check_cluster, check_database, check_nemesis, check_workload
 from clusters.kafka.system import KafkaSystem as Kafka
+from clusters.postgresql import PostgreSQL
 from nemeses.process import Kill
 from workloads.log.workload import LogWorkload
 
@@ -36,6 +39,39 @@ def test_a_workload_is_whole(name: str) -> None:
 @pytest.mark.parametrize("name", plugins.names("cluster"))
 def test_a_system_is_whole(name: str) -> None:
     check_cluster(name)
+
+
+@pytest.mark.parametrize("name", plugins.names("database"))
+def test_a_database_is_whole(name: str) -> None:
+    check_database(name)
+
+
+class _Changing(PostgreSQL):
+    def __init__(self) -> None:
+        self._count = 0
+
+    def check(self, settings: Mapping[str, Any], key: str) -> None:
+        raise BadInput(f"{key}.port: write one")
+
+    def root(self) -> Root:
+        self._count += 1
+        return Root("trixie", {f"postgresql-{self._count}": ""})
+
+    def diagnose(self) -> list[Any]:
+        return ["well"]
+
+
+def test_what_a_database_lacks_is_told() -> None:
+    lines = _told(lambda: check_database(_Changing()))
+
+    for words in (
+        "it has no docstring",
+        "`check` of no settings: BadInput: settings.port: write one",
+        "`root` returns another one each time",
+        "`diagnose` returns 'well'",
+    ):
+        assert words in lines
+    assert "it has no `deploy`" in _told(lambda: check_database(object()))  # type: ignore[arg-type]
 
 
 class _Loose(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import Root, ServiceHost
 from chaoskit.contract.power import Powered
 
@@ -50,6 +51,10 @@ class Database(Protocol):
 
     def root(self) -> Root:
         """Return what the root file system of its host must hold."""
+        ...
+
+    def diagnose(self) -> list[Capability]:
+        """Return a finding for each requirement; see `chaoskit doctor`."""
         ...
 
     def deploy(self, host: ServiceHost, settings: Mapping[str, Any]) -> DatabaseServer:

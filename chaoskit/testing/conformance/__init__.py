@@ -10,8 +10,17 @@ missing. Whatever a suite needs beyond declarations, such as running clients, is
 from chaoskit.testing.conformance.checker import check_checker
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.cluster import check_cluster
+from chaoskit.testing.conformance.database import check_database
 from chaoskit.testing.conformance.decoder import check_decoder
 from chaoskit.testing.conformance.nemesis import check_nemesis
 from chaoskit.testing.conformance.workload import check_workload
 
-__all__ = ["check_checker", "check_clients", "check_cluster", "check_decoder", "check_nemesis", "check_workload"]
+__all__ = [
+    "check_checker",
+    "check_clients",
+    "check_cluster",
+    "check_database",
+    "check_decoder",
+    "check_nemesis",
+    "check_workload",
+]
