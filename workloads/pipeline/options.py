@@ -123,6 +123,8 @@ class PipelineOptions(BaseModel):
             raise ValueError(f"identity: {self.endpoints[0].name} has no keys; use header, json, regex or python")
         if self.application.external and any(sink.lines == STDOUT for sink in self.files):
             raise ValueError("lines: stdout is that of instances that chaoskit starts; write run, or a file")
+        if self.promise == "at-most-once" and any(sink.promise for sink in self.writes):
+            raise ValueError("promise: at-most-once leaves out whole inputs; remove promise from writes")
         if len(databases := [sink for sink in self.rows if sink.postgresql is not None]) > 1:
             raise ValueError(f"chaoskit runs one database; {databases[1].name} is of another one")
         if self.application.external and databases:

@@ -61,7 +61,8 @@ class PipelineWorkload:
         return options.producer if role == PRODUCER else {}
 
     def traits(self, options: PipelineOptions) -> tuple[object, ...]:
-        paced, piped = Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise)
+        of_sinks = tuple((sink.name, sink.promise) for sink in options.writes if sink.promise)
+        paced, piped = Paced(options.rate, 1, len(options.payload.maker()(0))), Piped(options.promise, of_sinks)
         queueing = Queueing(confirms=True, persistent=True, consumers=options.application.instances)
         return (paced, piped, queueing) if options.queued else (paced, piped)
 
@@ -72,9 +73,11 @@ class PipelineWorkload:
     def application(self, options: PipelineOptions) -> Application | None:
         """See `chaoskit.contract.workloads.application.Applying`."""
         given = options.application
-        names = {"reads": [options.reads.name], "writes": [sink.name for sink in options.writes]}
+        writes = [sink.name if sink.placed else "" for sink in options.writes]
+        names = {"reads": [options.reads.name], "writes": writes}
         names |= {"http": [sink.name for sink in options.endpoints]}
         stdout = any(sink.lines == STDOUT for sink in options.files)
+        files = {sink.name: sink.lines for sink in options.files if sink.lines and sink.placed}
         restart_ns = None if given.restart == "never" else given.restart.after
         return Application(
             given.run or (),
@@ -87,6 +90,7 @@ class PipelineWorkload:
             given.ready_within,
             stdout,
             _database(options),
+            files,
         )
 
     def check(self, options: PipelineOptions) -> None:

@@ -44,10 +44,12 @@ class Application:
         instances: how many; 0: its owner runs it, elsewhere.
         restart_ns: how long after its end an instance is started again, as by a supervisor; None: never.
         env: environment variables in addition to those of chaoskit.
-        names: further names in braces; the values are names of topics in the workload.
+        names: further names in braces; the values are names of topics in the workload; empty: it has none, such as a
+            query.
         partitions: how many partitions its instances own together once they are ready.
         ready_ns: how long that may take.
         database: the database that is run for it, whose URL is `{url}`; None: none.
+        files: of names that are files: their paths. One that is not absolute is in `Job.logs`.
         keeps_stdout: whether clients read what instances write to standard output.
     """
 
@@ -60,6 +62,7 @@ class Application:
     ready_ns: int = 60 * SECOND
     keeps_stdout: bool = False
     database: DatabaseUse | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaoskit.base.errors import RunFailed
 from chaoskit.contract.event import Watcher
 from chaoskit.contract.power import optional
 from chaoskit.contract.systems.service import Endpoints
-from chaoskit.contract.workloads.application import Application
+from chaoskit.contract.workloads.application import APPLICATION, Application
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run.application.external import await_owner
 from chaoskit.run.application.instances import Instances
-from chaoskit.run.deployment import Deployment
+from chaoskit.run.deployment import LOGS, Deployment
 from chaoskit.run.fleet import Fleet
 from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
@@ -49,7 +50,9 @@ def start_application(
             raise RunFailed("\n".join(failures))
         return max(client.worker.result.get("owned", 0) for client in fleet.clients)
 
-    names = _names(application, deployment, fleet, tenancy)
+    logs = (folder / LOGS / APPLICATION).absolute()
+    logs.mkdir(parents=True, exist_ok=True)
+    names = _names(application, deployment, fleet, tenancy, logs)
     if not application.instances:
         await_owner(application, {name: text for name, text in names.items() if text}, folder, watcher, owned)
         return None
@@ -64,7 +67,9 @@ def start_application(
     return instances
 
 
-def _names(application: Application, deployment: Deployment, fleet: Fleet, tenancy: Tenancy) -> dict[str, str]:
+def _names(
+    application: Application, deployment: Deployment, fleet: Fleet, tenancy: Tenancy, logs: Path
+) -> dict[str, str]:
     """Return what the names in braces stand for, of those that are the same for all instances."""
     names: dict[str, str] = {}
     if (endpoints := optional(deployment.service, Endpoints)) is not None:
@@ -74,10 +79,26 @@ def _names(application: Application, deployment: Deployment, fleet: Fleet, tenan
     served = {topic: path for client in fleet.clients for topic, path in client.worker.result.get("serves", {}).items()}
     hosts = deployment.application_hosts or deployment.hosts
     here = _reached_from(hosts[0].address) if hosts else socket.gethostname()
-    for name, topics in application.names.items():
-        places = [f"http://{here}:{served[topic]}" if topic in served else tenancy.in_system(topic) for topic in topics]
-        names |= {name: ",".join(places), **{f"{name}.{index}": place for index, place in enumerate(places)}}
-    return names
+
+    def place(topic: str) -> str:
+        if topic in served:
+            return f"http://{here}:{served[topic]}"
+        return str(logs / application.files[topic]) if topic in application.files else tenancy.in_system(topic)
+
+    return names | named_places(application.names, place)
+
+
+def named_places(names: Mapping[str, Sequence[str]], place: Callable[[str], str]) -> dict[str, str]:
+    """Return what names in braces stand for: each for its places, separated by commas, and with a number for one.
+
+    >>> named_places({"writes": ["", "payments"]}, str.upper)
+    {'writes': 'PAYMENTS', 'writes.1': 'PAYMENTS'}
+    """
+    places: dict[str, str] = {}
+    for name, topics in names.items():
+        numbered = {f"{name}.{index}": place(topic) for index, topic in enumerate(topics) if topic}
+        places |= {name: ",".join(numbered.values()), **numbered}
+    return places
 
 
 def _reached_from(address: str) -> str:

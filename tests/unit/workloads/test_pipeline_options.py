@@ -94,7 +94,12 @@ def test_where_the_id_is(
         ({"writes": {}}, "write one of topic, queue, http"),
         ({"writes": {"topic": "a", "http": "/b"}}, "write one of topic, queue, http"),
         ({"writes": {"lines": "stdout", "sql": "select 1", "postgresql": {}}}, "write one of topic, queue, http"),
-        ({"writes": {"lines": "out.log"}}, "neither stdout nor the full path of a file"),
+        ({"writes": {"lines": "logs/out.log"}}, "write stdout, a name such as paid.log, or a full path"),
+        ({"writes": {"lines": "application-0.log"}}, "chaoskit's own logs"),
+        (
+            {"writes": {"topic": "a", "promise": "exactly-once"}, "promise": "at-most-once"},
+            "remove promise from writes",
+        ),
         ({"writes": {"lines": "stdout", "partitions": 2}}, "partitions belongs to a topic"),
         ({"writes": {"lines": "stdout"}, "identity": "key"}, "lines:stdout has neither keys nor headers"),
         ({"writes": {"http": "/pay"}, "identity": "key"}, "http:/pay has no keys"),
@@ -148,6 +153,7 @@ def test_what_makes_no_sense_is_refused(given: Mapping[str, Any], words: str) ->
             }
         },
         {"writes": {"sql": "select id from paid", "url": {"env": "DATABASE"}}},
+        {"writes": [{"lines": "paid.log"}, {"topic": "a", "promise": "exactly-once"}]},
         {**QUEUES, "writes": [{"queue": "payments", "type": "classic"}, {"http": "/pay"}]},
         {"outputs": "0..2", "identity": {"json": "/id"}, "payload": {"json": {"id": "{id}"}}},
         {"application": {"external": True}},
@@ -192,3 +198,12 @@ def test_a_sink_has_a_name_and_partitions() -> None:
         "lines:/tmp/b": 1,
         "sql:select id from paid": 1,
     }
+
+
+def test_instances_are_told_where_they_write() -> None:
+    sinks = [{"lines": "stdout"}, {"topic": "payments"}, {"sql": "select 1", "postgresql": {}}, {"lines": "paid.log"}]
+    application = PipelineWorkload().application(options(writes=sinks))
+
+    assert application is not None
+    assert application.names["writes"] == ["", "payments", "", "lines:paid.log"]
+    assert application.files == {"lines:paid.log": "paid.log"}

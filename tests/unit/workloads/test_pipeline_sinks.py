@@ -156,8 +156,20 @@ def test_a_file_of_an_earlier_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "payments-1.log").write_text("1\n")
     writes = {"lines": f"{tmp_path}/payments-{{instance}}.log"}
     given = {"reads": {"topic": "orders"}, "writes": writes, "application": {"run": ["app"], "instances": 2}}
-    with pytest.raises(BadInput, match=r"writes.0.lines: .*payments-1.log is not empty"):
+    with pytest.raises(
+        BadInput, match=r"writes.0.lines: .*payments-1.log is not empty.* write lines: payments-1.log, a new"
+    ):
         PipelineWorkload().check(PipelineOptions.model_validate(given))
+
+
+def test_a_file_in_the_folder_of_the_run_is_new(tmp_path: Path, client: Callable[..., Client]) -> None:
+    given = {"writes": {"lines": "paid-{instance}.log"}, "application": {"run": ["app"]}}
+    PipelineWorkload().check(PipelineOptions.model_validate({"reads": {"topic": "orders"}, **given}))
+    reading = client("lines", **given)
+    (tmp_path / "paid-0.log").write_text("4\n")
+    reading.await_received(1)
+
+    assert received(reading.end(), "lines:paid-{instance}.log") == [(4, 0)]
 
 
 def test_a_file_is_read_as_it_grows(tmp_path: Path) -> None:

@@ -64,15 +64,17 @@ class _Lines:
 
 
 def check_files(sink: SinkOptions, writers: int, key: str) -> None:
-    """Reject a file that has lines of an earlier run: their ids are those of this run's inputs, too.
+    """Reject a file that has lines of an earlier run: their ids are those of this run's inputs, too. In the folder of a
+    run there is none.
 
     Raises:
         BadInput: names the key and the remedy.
     """
-    for path in [_path(sink, number) for number in range(writers)] if sink.lines != STDOUT else []:
-        if size_of(path):
+    for path in (_path(sink, number) for number in range(writers)):
+        if path.is_absolute() and size_of(path):
             raise BadInput(
-                f"{key}.lines: {path} is not empty, and its lines could not be told from new ones; remove it"
+                f"{key}.lines: {path} is not empty, and its lines could not be told from new ones; remove it, or write "
+                f"lines: {path.name}, a new file in the folder of each run, for which {{writes}} stands"
             )
 
 
@@ -81,7 +83,7 @@ def _path(sink: SinkOptions, instance: int, logs: Path = Path()) -> Path:
     assert sink.lines is not None
     if sink.lines == STDOUT:
         return logs / stdout_name(instance)
-    return Path(sink.lines.replace(INSTANCE, str(instance)))
+    return logs / sink.lines.replace(INSTANCE, str(instance))
 
 
 def follow(job: Job[PipelineOptions]) -> None:

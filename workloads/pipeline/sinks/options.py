@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.workloads.application import APPLICATION
 from workloads.pipeline.stored import StoredOptions
 
 STDOUT = "stdout"
@@ -30,7 +32,7 @@ STORED = ("topic", "queue")
 
 _MEANT = {
     "http": "http (the path of an endpoint, such as /pay)",
-    "lines": "lines (stdout, or the path of a file)",
+    "lines": "lines (stdout, or a file)",
     "sql": "sql (a query)",
 }
 
@@ -49,8 +51,11 @@ def check_kind(given: BaseModel, keys: Mapping[str, frozenset[str]]) -> None:
 
 
 def _source(text: str) -> str:
-    if text != STDOUT and not text.startswith("/"):
-        raise ValueError(f"{text!r} is neither {STDOUT} nor the full path of a file; write {STDOUT}, or /tmp/{text}")
+    path = PurePosixPath(text)
+    if not path.name or (not path.is_absolute() and len(path.parts) > 1):
+        raise ValueError(f"{text!r} is no file; write {STDOUT}, a name such as paid.log, or a full path")
+    if text.startswith(f"{APPLICATION}-"):
+        raise ValueError(f"{text!r} is a name of chaoskit's own logs in the folder of a run; choose another one")
     return text
 
 
@@ -83,13 +88,15 @@ class SinkOptions(StoredOptions):
         http: the path of the endpoint; its URL is `{writes}`, or `{http}`.
         key: a header by which calls are made only once: a call with a value that was taken before counts as the same.
         answers: how the endpoint answers meanwhile, if not at once and with 200.
-        lines: `stdout` of the instances, or the path of a file that they write, in which `{instance}` is replaced. Each
-            whole line with an id is an output; others are ignored.
+        lines: `stdout` of the instances, or a file that they write, in which `{instance}` is replaced: a name is of a
+            new file in the folder of each run, for which `{writes}` stands; others are full paths. Each whole line with
+            an id is an output; others are ignored.
         sql: a query, each of whose rows is an output. It is executed in a read-only transaction.
         url: the database, an SQLAlchemy URL; one with a password is a reference, `{env: NAME}` or `{file: PATH}`.
         postgresql: instead of a URL: chaoskit runs a PostgreSQL with these settings on a host of its own; its URL is
             `{url}`.
         tables: the statements that make its tables.
+        promise: whether an input may have more outputs here; default: as the whole application promises.
     """
 
     http: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] | None = None
@@ -100,6 +107,7 @@ class SinkOptions(StoredOptions):
     url: str | dict[str, str] = ""
     postgresql: dict[str, str | int | float | bool] | None = None
     tables: str = ""
+    promise: Literal["at-least-once", "exactly-once"] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -123,6 +131,11 @@ class SinkOptions(StoredOptions):
             return stored
         kind = next(kind for kind in ("http", "lines", "sql") if getattr(self, kind) is not None)
         return f"{kind}:{' '.join(getattr(self, kind).split())}"
+
+    @property
+    def placed(self) -> bool:
+        """Whether instances are told where it is, by `{writes}`."""
+        return self.sql is None and self.lines != STDOUT
 
     @property
     def shared(self) -> bool:
