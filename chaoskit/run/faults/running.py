@@ -21,6 +21,7 @@ from chaoskit.history.format.segment import HistoryFull
 from chaoskit.run.faults.boots import Boots
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Claim
+from chaoskit.run.faults.together import Together
 from chaoskit.scenario.timeline import PlannedFault
 
 _TURN_POLL_S = 0.05
@@ -163,12 +164,15 @@ class RunningFault:
         )
 
     def _service(self, targets: Sequence[str]) -> Any:
-        """Return what runs on the targets: the application, or its database, if they are all its hosts; otherwise the
-        system."""
+        """Return what runs on the targets: the system, the application or its database; or all that do."""
+        hit = []
         for other in self._course.beside:
-            if {host.name for host in other.power(Installation).hosts}.issuperset(targets):
+            names = {host.name for host in other.power(Installation).hosts}
+            if names.issuperset(targets):
                 return other
-        return self._course.service
+            if not names.isdisjoint(targets):
+                hit.append(other)
+        return Together(self._course.service, hit) if hit else self._course.service
 
     def _inject(self) -> None:
         """Begin, and prove the effect."""

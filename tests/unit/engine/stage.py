@@ -28,7 +28,14 @@ class Stage:
     Each fault waits until the one before it has taken effect, or failed, however long that takes on a busy machine.
     """
 
-    def __init__(self, folder: Path, cluster: PaperCluster, faults: list[dict[str, Any]], clients: Any = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        cluster: PaperCluster,
+        faults: list[dict[str, Any]],
+        clients: Any = (),
+        database: PaperCluster | None = None,
+    ) -> None:
         (folder / "wal").mkdir()
         self.folder = folder
         self.cluster = cluster
@@ -37,8 +44,11 @@ class Stage:
         self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
         # On paper there is only what the nemeses of these tests ask for.
         service: Any = cluster
-        hosts: list[Any] = list(cluster.hosts)
-        self.conductor = Conductor(self.plan, service, hosts, clients, folder, origin_ns=self.origin_ns, watcher=self)
+        beside: list[Any] = [database] if database is not None else []
+        hosts: list[Any] = [host for part in (cluster, *beside) for host in part.hosts]
+        self.conductor = Conductor(
+            self.plan, service, hosts, clients, folder, origin_ns=self.origin_ns, watcher=self, beside=beside
+        )
         self._perform = self.conductor._run
         self.conductor._run = self._in_turn  # type: ignore[method-assign]
 
