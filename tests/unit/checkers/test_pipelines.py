@@ -299,8 +299,8 @@ def test_an_input_that_nobody_committed_lacks_an_output() -> None:
 def test_a_row_that_is_gone_is_missing_where_it_was() -> None:
     story = two_sinks()
     story.in_database("n6", "synchronous_commit: off")
-    times = {"start_ns": 8000 * MS, "effective_ns": 8100 * MS, "healed_ns": 11_000 * MS, "targets": ("n6",)}
-    story.faults = (FaultWindow(0, "power-cut", damages=True, **times),)
+    times: dict[str, Any] = {"start_ns": 8000 * MS, "effective_ns": 8100 * MS, "healed_ns": 11_000 * MS}
+    story.faults = (FaultWindow(0, "power-cut", damages=True, targets=("n6",), **times),)
     story.write((2, 2), start=7800)
     story.write((2, 2), place=OUT_2, start=7810)
     story.ends(1, 8200)

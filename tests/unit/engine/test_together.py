@@ -39,8 +39,8 @@ def test_a_fault_of_the_system_and_the_database_starts_both_again(tmp_path: Path
 
 def test_what_else_the_system_can_do_it_still_can() -> None:
     cluster = PaperCluster()
-    both = Together(cluster, [PaperDatabase()])  # type: ignore[list-item]
+    both = Together(cluster, [PaperDatabase()])
 
-    assert both.power(Placing) is cluster  # type: ignore[comparison-overlap]
+    assert both.power(Placing) is cluster
     with pytest.raises(PowerMissing):
         both.power(Supervision)
