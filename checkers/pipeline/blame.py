@@ -25,7 +25,7 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
     for sink in view.sinks:
         if lost := _of_lost(view, index, sink.topic, committed_ns):
             return lost
-    return _of_commit(view, index, committed_ns)
+    return _of_commit(view, index, committed_ns) or _given_up(view, index, committed_ns)
 
 
 def of_half_processed(view: PipelineView, index: int) -> str:
@@ -35,7 +35,9 @@ def of_half_processed(view: PipelineView, index: int) -> str:
     reasons = [
         *(_of_lost(view, index, topic, committed_ns) for topic in lacking),
         _of_parted(view, index, committed_ns),
-        "nobody committed its offset" if committed_ns == NONE else _of_commit(view, index, committed_ns),
+        _of_commit(view, index, committed_ns) if committed_ns != NONE else "",
+        _of_relay(view, index, committed_ns),
+        _given_up(view, index, committed_ns) if committed_ns != NONE else "nobody committed its offset",
     ]
     return f"too few in {' and '.join(lacking)}: {next(filter(None, reasons))}"
 
@@ -45,25 +47,50 @@ def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
     output = view.first_output(index)
     if output is None:
         return ""
-    place, topic, since_ns, seen_ns = int(view.place[index]), *output
+    topic, since_ns, seen_ns = output
     until_ns = _NEVER if committed_ns == NONE else committed_ns
-    for instance in dict.fromkeys((view.owner(place, since_ns), view.owner(place, seen_ns))):
-        end = view.ends.between(since_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
-        if end is None:
-            continue
-        ended_ns = int(view.ends.at_ns[end])
-        ended = f"application-{view.ends.instance[end]} ended at {_s(ended_ns)} ({view.ends.words[end]})"
-        after = "after" if ended_ns >= seen_ns else "probably after"
-        before = "" if committed_ns == NONE else f", and before its offset was committed at {_s(committed_ns)}"
-        return (
-            f"{ended} {after} its output in {topic}, read at {_s(seen_ns)}{before}: the outputs are not one step, and "
-            "a repetition leaves out what is missing; write them in one transaction, such as with an outbox"
-        )
+    for instance in _owners(view, int(view.place[index]), since_ns, seen_ns):
+        end = view.ends.between(since_ns - _NOTICED_NS, until_ns, instance)
+        if end is not None:
+            after = "after" if view.ends.at_ns[end] >= seen_ns else "probably after"
+            before = "" if committed_ns == NONE else f", and before its offset was committed at {_s(committed_ns)}"
+            return (
+                f"{_ended(view, end)} {after} its output in {topic}, read at {_s(seen_ns)}{before}: they are not one "
+                "step, and a repetition leaves out the rest; write all in one transaction, such as with an outbox"
+            )
     return ""
 
 
+def _of_relay(view: PipelineView, index: int, committed_ns: int) -> str:
+    """Return which other instance than that of an input ended after its first output, and may have been the one to
+    write what is missing; empty if none did."""
+    output = view.first_output(index)
+    if output is None:
+        return ""
+    topic, since_ns, seen_ns = output
+    until_ns = max(seen_ns, committed_ns) + 2 * view.commit_gap_ns + _NOTICED_NS
+    end = view.ends.between(since_ns, until_ns)
+    if end is None:
+        return ""
+    return (
+        f"its output in {topic} was read at {_s(seen_ns)}, and {_ended(view, end)}, which did not own its partition: "
+        "if that is a relay, it marks as published what nobody has acknowledged yet; look also at delivery reports"
+    )
+
+
+def _owners(view: PipelineView, place: int, *at_ns: int) -> list[int | None]:
+    """Return the instances that owned a partition at some times; None for all if none is known."""
+    known = [owner for owner in dict.fromkeys(view.owner(place, at) for at in at_ns) if owner != NONE]
+    return [*known] or [None]
+
+
+def _ended(view: PipelineView, end: int) -> str:
+    ends = view.ends
+    return f"application-{ends.instance[end]} ended at {_s(int(ends.at_ns[end]))} ({ends.words[end]})"
+
+
 def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
-    """Return why an input has no output, by what happened about its commit."""
+    """Return what happened about the commit of an input whose output is missing; empty if nothing did."""
     place = int(view.place[index])
     owner = view.owner(place, committed_ns + _NOTICED_NS)
     before = view.owner(place, committed_ns)
@@ -71,17 +98,22 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
     for instance in dict.fromkeys((before, owner)):
         end = view.ends.between(committed_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
         if end is not None:
-            ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
             return (
-                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): it commits "
-                "before its work is done; commit once the outputs are acknowledged"
+                f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: it commits before its work "
+                "is done; commit once the outputs are acknowledged"
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
         return (
             f"its offset was committed at {_s(committed_ns)}, when the partition went to another instance: it commits "
             "at a rebalance what it has not worked on yet; commit only what is done when partitions are revoked"
         )
-    who = "its instance" if before == NONE else f"application-{before}"
+    return ""
+
+
+def _given_up(view: PipelineView, index: int, committed_ns: int) -> str:
+    """Return that an input was committed without an output, and nothing happened about that."""
+    owner = view.owner(int(view.place[index]), committed_ns)
+    who = "its instance" if owner == NONE else f"application-{owner}"
     return (
         f"its offset was committed at {_s(committed_ns)}, and {who} went on running: it gave the output up and ignored "
         "the error; look at delivery reports, and end or repeat before the commit"
@@ -113,12 +145,10 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     place, committed_ns = int(view.place[index]), int(at_ns[index])
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
-        ended_ns = int(view.ends.at_ns[end])
-        ended = f"application-{view.ends.instance[end]} ended at {_s(ended_ns)}"
-        if NONE != committed_ns < ended_ns:
+        if NONE != committed_ns < int(view.ends.at_ns[end]):
             return (
-                f"its offset had been committed at {_s(committed_ns)}, before {ended} ({view.ends.words[end]}): "
-                "something else repeats it, such as a relay that had not marked it yet as published"
+                f"its offset had been committed at {_s(committed_ns)}, before {_ended(view, end)}: something else "
+                "repeats it, such as a relay that had not marked it yet as published"
             )
         clean = view.ends.words[end] == _CLEAN
         habit = (
@@ -126,7 +156,7 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
             if clean
             else "they are not one step; put both into a transaction, or have the sink recognise what it has"
         )
-        return f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: {habit}"
+        return f"{_ended(view, end)} after the output and before its offset was committed: {habit}"
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return (
             "the partition went to another instance after the output and before its offset was committed: it does not "

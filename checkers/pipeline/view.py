@@ -63,7 +63,7 @@ class SeenOutput(NamedTuple):
 
     Attributes:
         topic: the sink.
-        since_ns: when it was usually not there yet; see `Looks.before`.
+        since_ns: when it was usually not there yet; see `Looks.before`; `seen_ns` if nobody had looked before.
         seen_ns: when it was first read.
     """
 
@@ -269,7 +269,8 @@ class PipelineView:
         if not seen:
             return None
         seen_ns, op, topic = min(seen)
-        return SeenOutput(topic, self._looks.before(op), seen_ns)
+        since_ns = self._looks.before(op)
+        return SeenOutput(topic, seen_ns if since_ns == NONE else since_ns, seen_ns)
 
     @cached_property
     def _firsts(self) -> list[Ints]:

@@ -235,8 +235,8 @@ def test_an_end_between_two_outputs_leaves_the_first_alone() -> None:
     (detail,) = details(story, "half-processed")
     assert detail == (
         "too few in out2: application-1 ended at 7.90 s (signal SIGKILL) after its output in out, read at 7.80 s, and "
-        "before its offset was committed at 12.00 s: the outputs are not one step, and a repetition leaves out what is "
-        "missing; write them in one transaction, such as with an outbox"
+        "before its offset was committed at 12.00 s: they are not one step, and a repetition leaves out the rest; write "
+        "all in one transaction, such as with an outbox"
     )
 
 
@@ -270,11 +270,23 @@ def test_an_end_after_the_commit_is_not_between_two_outputs() -> None:
     assert "it commits before its work is done" in detail
 
 
-def test_an_end_of_another_instance_is_not_between_two_outputs() -> None:
+def test_an_end_of_another_instance_is_not_between_two_outputs_but_may_be_that_of_a_relay() -> None:
     story = two_sinks()
     story.write((2, 2), start=7800)
     story.ends(0, 7900)
     story.commit(3, 12_000)
+
+    (detail,) = details(story, "half-processed")
+    assert (
+        "application-0 ended at 7.90 s (signal SIGKILL), which did not own its partition: if that is a relay" in detail
+    )
+
+
+def test_an_end_of_another_instance_long_after_a_commit_is_that_of_no_relay() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.commit(3, 7900)
+    story.ends(0, 17_900)
 
     (detail,) = details(story, "half-processed")
     assert "application-1 went on running" in detail
@@ -286,7 +298,7 @@ def test_an_input_that_nobody_committed_and_an_end_between_its_outputs() -> None
     story.ends(1, 7900)
 
     (detail,) = details(story, "half-processed")
-    assert "after its output in out, read at 7.80 s: the outputs are not one step" in detail
+    assert "after its output in out, read at 7.80 s: they are not one step" in detail
 
 
 def test_an_input_that_nobody_committed_lacks_an_output() -> None:
