@@ -235,8 +235,8 @@ def test_an_end_between_two_outputs_leaves_the_first_alone() -> None:
     (detail,) = details(story, "half-processed")
     assert detail == (
         "too few in out2: application-1 ended at 7.90 s (signal SIGKILL) after its output in out, read at 7.80 s, and "
-        "before its offset was committed at 12.00 s: they are not one step, and a repetition leaves out the rest; write "
-        "all in one transaction, such as with an outbox"
+        "before its offset was committed at 12.00 s: they are not one step, and a repetition leaves out the rest; "
+        "write all in one transaction, such as with an outbox"
     )
 
 
