@@ -146,9 +146,14 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
         if NONE != committed_ns < int(view.ends.at_ns[end]):
+            cuts = (cut for cut in view.cuts if cut.forgets and first_ns <= cut.done_ns and cut.at_ns <= again_ns)
+            cut = next(cuts, None)
+            unmarked = "that had not marked it yet as published"
+            if cut is not None:
+                unmarked = f"whose mark the {cut.words} at {_s(cut.at_ns)} took"
             return (
                 f"its offset had been committed at {_s(committed_ns)}, before {_ended(view, end)}: something else "
-                "repeats it, such as a relay that had not marked it yet as published"
+                f"repeats it, such as a relay {unmarked}"
             )
         clean = view.ends.words[end] == _CLEAN
         habit = (

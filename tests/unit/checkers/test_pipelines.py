@@ -339,6 +339,16 @@ def test_a_relay_that_dies_repeats_what_was_committed() -> None:
     )
 
 
+def test_a_relay_whose_database_forgot_what_it_had_marked_repeats_it() -> None:
+    story = stored()
+    story.write((2, 2), (3, 3), start=2000)
+    story.commit(4, 2100)
+    story.write((2, 4), (3, 5), start=12_000)
+
+    (detail,) = details(story, "processed-twice")
+    assert "a relay whose mark the power-cut of n6 (its database has synchronous_commit: off) at 8.00 s took" in detail
+
+
 def test_what_repeats_without_an_end_or_a_rebalance_repeats_by_itself() -> None:
     story = fed()
     story.write((2, 2), (3, 3), start=2000)
