@@ -1,7 +1,7 @@
 """Runs beside a server, on its host, and does to its backends what is done to it: it is stopped, goes on, or is killed.
 
-Each backend has a process group of its own, so that a signal for the group of the server does not reach it. Needs no
-package. Argument: process id of the server.
+Each backend has a process group of its own, so that a signal for the group of the server does not reach it; it has the
+server's program. Needs no package. Argument: process id of the server.
 """
 
 from __future__ import annotations
@@ -26,28 +26,35 @@ def _state(pid: int) -> str:
         return ""
 
 
-def _backends(server: int) -> Iterator[int]:
+def _name(pid: int) -> str:
+    """Return the name of a process's program (proc_pid_comm(5)); empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def _backends(server: int, name: str) -> Iterator[int]:
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if (folder / "comm").read_text(encoding="utf-8") == "postgres\n" and int(folder.name) != server:
-                yield int(folder.name)
+        if name and _name(int(folder.name)) == name and int(folder.name) != server:
+            yield int(folder.name)
 
 
-def _send(server: int, number: int) -> None:
-    for backend in _backends(server):
+def _send(server: int, name: str, number: int) -> None:
+    for backend in _backends(server, name):
         with suppress(ProcessLookupError):
             os.kill(backend, number)
 
 
 def main(server: int) -> None:
     """Follow a server until its end."""
-    stopped = False
+    stopped, name = False, _name(server)
     while (state := _state(server)) not in _DEAD:
         was_stopped, stopped = stopped, state in _STOPPED
         if stopped or was_stopped:
-            _send(server, signal.SIGSTOP if stopped else signal.SIGCONT)
+            _send(server, name, signal.SIGSTOP if stopped else signal.SIGCONT)
         time.sleep(_LOOK_S)
-    _send(server, signal.SIGKILL)
+    _send(server, name, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -92,7 +93,8 @@ def test_backends_share_the_fate_of_their_server(
     tmp_path: Path, family: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     program = str(shutil.copy(shutil.which("sleep") or "", tmp_path / "of-no-postgres"))
-    backend_program = str(shutil.copy(program, tmp_path / "postgres"))
+    # A name of its own: others may run PostgreSQL on this machine.
+    backend_program = str(shutil.copy(program, tmp_path / f"pg-{os.getpid()}"))
     server, backend, other = family(backend_program, "60"), family(backend_program, "60"), family(program, "60")
     family(sys.executable, backends.__file__, str(server.pid))
 
