@@ -48,8 +48,9 @@ def _send(server: int, name: str, number: int) -> None:
 
 def main(server: int) -> None:
     """Follow a server until its end."""
-    stopped, name = False, _name(server)
+    stopped, name = False, ""
     while (state := _state(server)) not in _DEAD:
+        name = _name(server) or name  # what starts it has another one
         was_stopped, stopped = stopped, state in _STOPPED
         if stopped or was_stopped:
             _send(server, name, signal.SIGSTOP if stopped else signal.SIGCONT)
