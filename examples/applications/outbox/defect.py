@@ -26,7 +26,7 @@ while True:
     paid, reports = [], []
     for message in messages:
         order = message.value().decode()
-        time.sleep(0.004)  # work
+        time.sleep(0.015)  # work
         if database.execute("insert into payments values (%s) on conflict do nothing", (order,)).rowcount:
             paid.append(order)
     for order in paid:

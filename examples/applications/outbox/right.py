@@ -58,7 +58,7 @@ while True:
     messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
     for message in messages:
         order = (message.value().decode(),)
-        time.sleep(0.004)  # work
+        time.sleep(0.015)  # work
         with database.transaction():
             if database.execute("insert into payments values (%s) on conflict do nothing", order).rowcount:
                 database.execute("insert into outbox (order_id) values (%s)", order)
