@@ -53,10 +53,12 @@ def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
         end = view.ends.between(since_ns - _NOTICED_NS, until_ns, instance)
         if end is not None:
             after = "after" if view.ends.at_ns[end] >= seen_ns else "probably after"
-            before = "" if committed_ns == NONE else f", and before its offset was committed at {_s(committed_ns)}"
+            seen = f"{_ended(view, end)} {after} its output in {topic}, read at {_s(seen_ns)}"
+            if committed_ns == NONE:
+                return f"nobody committed its offset, and {seen}"
             return (
-                f"{_ended(view, end)} {after} its output in {topic}, read at {_s(seen_ns)}{before}: they are not one "
-                "step, and a repetition leaves out the rest; write all in one transaction, such as with an outbox"
+                f"{seen}, and before its offset was committed at {_s(committed_ns)}: they are not one step, and a "
+                "repetition leaves out the rest; write all in one transaction, such as with an outbox"
             )
     return ""
 
@@ -69,13 +71,16 @@ def _of_relay(view: PipelineView, index: int, committed_ns: int) -> str:
         return ""
     topic, since_ns, seen_ns = output
     until_ns = max(seen_ns, committed_ns) + 2 * view.commit_gap_ns + _NOTICED_NS
-    end = view.ends.between(since_ns, until_ns)
-    if end is None:
-        return ""
-    return (
-        f"its output in {topic} was read at {_s(seen_ns)}, and {_ended(view, end)}, which did not own its partition: "
-        "if that is a relay, it marks as published what nobody has acknowledged yet; look also at delivery reports"
-    )
+    owners = _owners(view, int(view.place[index]), since_ns, seen_ns, max(seen_ns, committed_ns))
+    others = () if None in owners else sorted(set(view.ends.instance.tolist()).difference(owners))
+    for instance in others:
+        if (end := view.ends.between(since_ns, until_ns, instance)) is not None:
+            return (
+                f"its output in {topic} was read at {_s(seen_ns)}, and {_ended(view, end)}, which did not own its "
+                "partition: if that is a relay, it marks as published what nobody has acknowledged yet; look also at "
+                "delivery reports"
+            )
+    return ""
 
 
 def _owners(view: PipelineView, place: int, *at_ns: int) -> list[int | None]:
