@@ -11,6 +11,7 @@ from pipeline_story import IN, IN_1, MS, OUT, OUT_2, Pipeline, pipeline
 from reference_pipelines import Application, Found
 
 from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from checkers.pipeline.pipelines import PipelineChecker
 
 OWN = {anomaly.name for anomaly in PipelineChecker.anomalies}
@@ -221,3 +222,14 @@ def test_an_input_that_was_stored_twice_may_have_twice_the_outputs() -> None:
     story.commit(8)
 
     assert not {"processed-twice", "half-processed"} & story.names()
+
+
+def test_a_sink_whose_outputs_have_no_ids_is_not_judged_and_the_others_are() -> None:
+    story = pipeline(sinks=(OUT, OUT_2))
+    story.feed(range(2))
+    story.write((UNIDENTIFIED, 0), (UNIDENTIFIED, 1))
+    story.write((0, 0), place=OUT_2)
+    story.commit(2)
+
+    assert story.names() == {"unattributed", "unprocessed"}
+    assert [row["value"] for row in story.only("unprocessed")] == [1]
