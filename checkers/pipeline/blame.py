@@ -30,8 +30,10 @@ def of_unprocessed(view: PipelineView, index: int) -> str:
         end = view.ends.between(committed_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
         if end is not None:
             ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
+            # Of those who share a partition, nobody knows which one had it.
+            it = "it" if instance != NONE else "if that one had it, it"
             return (
-                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): it commits "
+                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): {it} commits "
                 "before its work is done; commit once the outputs are acknowledged"
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):

@@ -32,7 +32,8 @@ FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT, ACTED, LEFT, WORN 
 `FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
 whether it is a queue. `INPUT`: a message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies
 it is in the topic; of a queue, whether anybody received it; `key`.
-`COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
+`COMMIT`: a group committed `position`; `value`: where that begins, if not everything before is. `OWNER`: instance
+`value` owns the partition. `EXPECTED`: each input has `value`
 to `number` outputs; `key`: whether positions tell their order. `WRITTEN`: an output of the input `value`, first read at
 `at_ns`; of a queue, a delivery, and `key`: whether it is marked as redelivered. `OWN`: input `value` has bounds of its
 own: `position` to `number` outputs. `GONE`: like `WRITTEN`, but it was missed at `number`. `CUT`: a fault of the
@@ -97,9 +98,21 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         return
     commits, owners = ApplicationCommits.read(part.observations), Owners.read(part.observations)
     at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
-    yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
+    yield _rows(
+        part,
+        COMMIT,
+        commits.op.size,
+        value=commits.first_position,
+        position=commits.next_position,
+        at_ns=at_ns,
+        op=commits.op,
+    )
     at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
-    yield _rows(part, OWNER, owners.op.size, value=owners.instance, at_ns=at_ns, op=owners.op)
+    # Of those who share a partition, nobody knows which one had a message.
+    first = changes(owners.op)
+    several = np.diff(np.append(np.flatnonzero(first), first.size)) > 1
+    instance = np.where(several, NONE, owners.instance[first])
+    yield _rows(part, OWNER, instance.size, value=instance, at_ns=at_ns[first], op=owners.op[first])
 
 
 def _queue(part: Part) -> Iterator[pa.Table]:

@@ -295,12 +295,11 @@ class PipelineView:
         for number in range(len(self.settings)):
             mine = np.flatnonzero(place == number)
             mine = mine[np.argsort(commits["at_ns"][mine], kind="stable")]
-            reached = np.maximum.accumulate(commits["position"][mine]) if mine.size else mine
             inputs = np.flatnonzero((self.place == number) & self.in_topic)
-            first = np.searchsorted(reached, self.position[inputs], side="right")
-            covered = first < mine.size
-            at_ns[inputs[covered]] = commits["at_ns"][mine[first[covered]]]
-            op[inputs[covered]] = commits["op"][mine[first[covered]]]
+            at = _first_commit(commits["value"][mine], commits["position"][mine], self.position[inputs])
+            covered = at != NONE
+            at_ns[inputs[covered]] = commits["at_ns"][mine[at[covered]]]
+            op[inputs[covered]] = commits["op"][mine[at[covered]]]
         return at_ns, op
 
     @cached_property
@@ -334,3 +333,25 @@ class PipelineView:
         seen_ns, instance = seen_ns[known], instance[known]
         change = np.flatnonzero((seen_ns >= since_ns) & (seen_ns <= until_ns))
         return any(index > 0 and instance[index] != instance[index - 1] for index in change.tolist())
+
+
+def _first_commit(first: Ints, following: Ints, position: Ints) -> Ints:
+    """Return the index of the first commit that covers each position, `NONE` if none does.
+
+    Args:
+        first: where each commit begins; `NONE`: with the partition.
+        following: one past its end.
+        position: the positions.
+    """
+    at = np.full(position.size, NONE)
+    if not following.size:
+        return at
+    reached = np.maximum.accumulate(np.where(first == NONE, following, NONE))
+    at = np.searchsorted(reached, position, side="right")
+    alone = np.flatnonzero(first != NONE)
+    order = np.argsort(position)
+    begin = np.searchsorted(position[order], first[alone])
+    size = np.maximum(np.searchsorted(position[order], following[alone]) - begin, 0)
+    offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+    np.minimum.at(at, order[np.repeat(begin, size) + offset], np.repeat(alone, size))
+    return np.where(at < following.size, at, NONE)
