@@ -73,13 +73,13 @@ def given_one() -> Queued:
     return story
 
 
-def test_who_consumes_with_auto_ack_is_named() -> None:
+def test_who_consumes_with_automatic_acknowledgement_is_named() -> None:
     story = given_one()
     story.settled("auto-ack", 0, 1000)
     story.ends(1, 1500)
 
     detail = details(story, "unprocessed")
-    assert "sent to application-1 at 1.00 s, which consumes with auto_ack=True" in detail
+    assert "sent to application-1 at 1.00 s, which consumes with automatic acknowledgement" in detail
     assert "application-1 ended at 1.50 s (signal SIGKILL)" in detail
 
 
@@ -105,7 +105,7 @@ def test_who_does_not_wait_for_a_confirm_is_named() -> None:
     story.settled("ack", 0, 1100)
     story.ends(1, 1500)
 
-    assert "does not wait for confirms; call confirm_delivery()" in details(story, "unprocessed")
+    assert "does not wait for publisher confirms" in details(story, "unprocessed")
 
 
 def test_who_rejects_without_a_dead_letter_exchange_is_named() -> None:
@@ -113,7 +113,7 @@ def test_who_rejects_without_a_dead_letter_exchange_is_named() -> None:
     story.settled("reject", 0, 1100)
 
     detail = details(story, "unprocessed")
-    assert "application-1 rejected it at 1.10 s with requeue=False" in detail
+    assert "application-1 rejected it at 1.10 s without requeueing" in detail
     assert "no dead letter exchange" in detail
 
 
