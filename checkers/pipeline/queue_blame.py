@@ -77,6 +77,17 @@ def of_left(view: PipelineView, index: int) -> str:
     return f"{who} was given it at {at}, and did not settle it"
 
 
+def of_dead_lettered(view: PipelineView, index: int) -> str:
+    """Return what became of an input that is among the dead letters."""
+    record = _record(view)
+    last, given = int(record.last[index]), record.of(index, GIVEN).size
+    if last == NONE:
+        return "nobody was seen giving it back"
+    who, at = f"application-{record.instance[last]}", _s(int(record.at_ns[last]))
+    did = "rejected it without requeueing" if int(record.act[last]) == REJECT else "was the last to have it"
+    return f"{who} {did} at {at}, after {given} {'delivery' if given == 1 else 'deliveries'}"
+
+
 def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> str:
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     record = _record(view)
