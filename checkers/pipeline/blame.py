@@ -53,7 +53,8 @@ def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
         end = view.ends.between(since_ns - _NOTICED_NS, until_ns, instance)
         if end is not None:
             after = "after" if view.ends.at_ns[end] >= seen_ns else "probably after"
-            seen = f"{_ended(view, end)} {after} its output in {topic}, read at {_s(seen_ns)}"
+            who = _ended(view, end) if instance is not None else f"{_ended(view, end)}, if that one had it,"
+            seen = f"{who} {after} its output in {topic}, read at {_s(seen_ns)}"
             if committed_ns == NONE:
                 return f"nobody committed its offset, and {seen}"
             return (
@@ -103,9 +104,11 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
     for instance in dict.fromkeys((before, owner)):
         end = view.ends.between(committed_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
         if end is not None:
+            # Of those who share a partition, nobody knows which one had it.
+            it = "it" if instance != NONE else "if that one had it, it"
             return (
-                f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: it commits before its work "
-                "is done; commit once the outputs are acknowledged"
+                f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {it} commits before its "
+                "work is done; commit once the outputs are acknowledged"
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
         return (

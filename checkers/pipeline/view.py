@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +14,7 @@ from checkers.pipeline.extracts import (
     ACTED,
     COMMIT,
     CUT,
+    DEAD,
     EXPECTED,
     FED,
     GONE,
@@ -28,78 +27,9 @@ from checkers.pipeline.extracts import (
 )
 from checkers.pipeline.lives import Ends
 from checkers.pipeline.looks import Looks
-from checkers.pipeline.queued import CONFIRMED, QueueRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Sink:
-    """What was written to one topic, or endpoint.
-
-    Attributes:
-        topic: its name.
-        least, most: of each input, how many outputs it must have.
-        ordered: whether positions tell which output came first.
-        value: of each output, the value of its input.
-        partition, position: where it is.
-        at_ns: when it was first read.
-        op: the operation that read it.
-        input: index of its input; `NONE`: it has none.
-    """
-
-    topic: str
-    least: Ints
-    most: Ints
-    ordered: bool
-    value: Ints
-    partition: Ints
-    position: Ints
-    at_ns: Ints
-    op: Ints
-    input: Ints
-
-
-class SeenOutput(NamedTuple):
-    """An output that is there.
-
-    Attributes:
-        topic: the sink.
-        since_ns: when it was usually not there yet; see `Looks.before`; `seen_ns` if nobody had looked before.
-        seen_ns: when it was first read.
-    """
-
-    topic: str
-    since_ns: int
-    seen_ns: int
-
-
-class GoneOutput(NamedTuple):
-    """An output that is there no more.
-
-    Attributes:
-        seen_ns: when it was first read.
-        missed_ns: when it was first missed.
-    """
-
-    seen_ns: int
-    missed_ns: int
-
-
-class DatabaseCut(NamedTuple):
-    """A fault that took from the database of a sink what it had not flushed.
-
-    Attributes:
-        topic: the sink.
-        at_ns: when it began.
-        done_ns: when it had taken what it took.
-        forgets: whether, by its settings, that is also what the database had committed.
-        words: fault, host and setting.
-    """
-
-    topic: str
-    at_ns: int
-    done_ns: int
-    forgets: bool
-    words: str
+from checkers.pipeline.outputs import DatabaseCut, GoneOutput, SeenOutput, Sink
+from checkers.pipeline.queued import CONFIRMED, PUBLISHED, QueueRecord
+from checkers.pipeline.redelivered import told_apart
 
 
 class PipelineView:
@@ -157,17 +87,48 @@ class PipelineView:
 
     @cached_property
     def sinks(self) -> list[Sink]:
-        """What was written, by sink."""
+        """What was written, by sink, as far as it can be attributed."""
+        return [sink for sink in self._written if not sink.unattributed]
+
+    @cached_property
+    def unattributed(self) -> list[Sink]:
+        """The sinks in which something was written, and nothing has an input's id: `identity` does not fit it."""
+        return [sink for sink in self._written if sink.unattributed]
+
+    @cached_property
+    def _written(self) -> list[Sink]:
         expected, written = self._of(EXPECTED), self._of(WRITTEN)
         sinks = []
         for code in np.unique(expected["topic"]).tolist():
             bound = int(np.flatnonzero(expected["topic"] == code)[0])
-            rows = np.flatnonzero(written["topic"] == code)
-            columns = {name: written[name][rows] for name in ("value", "partition", "position", "at_ns", "op")}
             least, most = (self._bounds(int(expected[name][bound]), name) for name in ("value", "number"))
             ordered = bool(expected["key"][bound])
-            sinks.append(Sink(self._topics[code], least, most, ordered, **columns, input=self._input(columns["value"])))
+            rows = np.flatnonzero(written["topic"] == code)
+            deliveries = {name: column[rows] for name, column in written.items()}
+            owner = self._input(deliveries["value"])
+            # What was published through an exchange of the application's own may go to any sink.
+            published = self._acted(PUBLISHED, [code, *(self._topics.index(fed.topic) for fed in self.settings)])
+            own, received, possible = told_apart(deliveries, owner, self._acted(CONFIRMED, [code]), published)
+            columns = {name: deliveries[name][own] for name in ("value", "partition", "position", "at_ns", "op")}
+            sink = Sink(
+                self._topics[code],
+                least,
+                most,
+                ordered,
+                **columns,
+                input=owner[own],
+                received=received,
+                possible=possible,
+            )
+            sinks.append(sink)
         return sinks
+
+    def _acted(self, act: int, topics: list[int]) -> Ints:
+        """Return how often instances were seen doing something with outputs of each input; `topics`: indices."""
+        acts = self._of(ACTED)
+        chosen = (acts["position"] == act) & np.isin(acts["topic"], topics)
+        owner = self._input(acts["value"][chosen])
+        return np.bincount(owner[owner != NONE], minlength=self.value.size)
 
     def _bounds(self, common: int, name: str) -> Ints:
         """Return a bound of all inputs, their own or the common one; `name`: its column in `EXPECTED`."""
@@ -217,6 +178,13 @@ class PipelineView:
         return present
 
     @cached_property
+    def dead(self) -> Flags:
+        """Whether each input is among the dead letters of its queue."""
+        flags, at = np.zeros(self.value.size, np.bool_), self._input(self._of(DEAD)["value"])
+        flags[at[at != NONE]] = True
+        return flags
+
+    @cached_property
     def queue(self) -> QueueRecord | None:
         """What the application did with the inputs of a queue; None if they are in a topic."""
         if not self.queued:
@@ -234,10 +202,7 @@ class PipelineView:
 
     def confirmed(self, sink: Sink) -> Ints:
         """Return how many outputs of each input the system confirmed to the application, as far as that was seen."""
-        acts = self._of(ACTED)
-        chosen = (acts["position"] == CONFIRMED) & (acts["topic"] == self._topics.index(sink.topic))
-        owner = self._input(acts["value"][chosen])
-        return np.bincount(owner[owner != NONE], minlength=self.value.size)
+        return self._acted(CONFIRMED, [self._topics.index(sink.topic)])
 
     @cached_property
     def done(self) -> tuple[Ints, Ints]:
@@ -248,7 +213,7 @@ class PipelineView:
     def _reached(self, sink: Sink) -> Ints:
         """Return how many outputs of each input reached a sink: what the system confirmed and nobody received is not
         missing because of the application."""
-        return np.maximum(self.counts(sink), self.confirmed(sink))
+        return np.maximum(sink.possible, self.confirmed(sink))
 
     @cached_property
     def _lacks(self) -> list[Flags]:
@@ -313,12 +278,11 @@ class PipelineView:
         for number in range(len(self.settings)):
             mine = np.flatnonzero(place == number)
             mine = mine[np.argsort(commits["at_ns"][mine], kind="stable")]
-            reached = np.maximum.accumulate(commits["position"][mine]) if mine.size else mine
             inputs = np.flatnonzero((self.place == number) & self.in_topic)
-            first = np.searchsorted(reached, self.position[inputs], side="right")
-            covered = first < mine.size
-            at_ns[inputs[covered]] = commits["at_ns"][mine[first[covered]]]
-            op[inputs[covered]] = commits["op"][mine[first[covered]]]
+            at = _first_commit(commits["value"][mine], commits["position"][mine], self.position[inputs])
+            covered = at != NONE
+            at_ns[inputs[covered]] = commits["at_ns"][mine[at[covered]]]
+            op[inputs[covered]] = commits["op"][mine[at[covered]]]
         return at_ns, op
 
     @cached_property
@@ -352,3 +316,25 @@ class PipelineView:
         seen_ns, instance = seen_ns[known], instance[known]
         change = np.flatnonzero((seen_ns >= since_ns) & (seen_ns <= until_ns))
         return any(index > 0 and instance[index] != instance[index - 1] for index in change.tolist())
+
+
+def _first_commit(first: Ints, following: Ints, position: Ints) -> Ints:
+    """Return the index of the first commit that covers each position, `NONE` if none does.
+
+    Args:
+        first: where each commit begins; `NONE`: with the partition.
+        following: one past its end.
+        position: the positions.
+    """
+    at = np.full(position.size, NONE)
+    if not following.size:
+        return at
+    reached = np.maximum.accumulate(np.where(first == NONE, following, NONE))
+    at = np.searchsorted(reached, position, side="right")
+    alone = np.flatnonzero(first != NONE)
+    order = np.argsort(position)
+    begin = np.searchsorted(position[order], first[alone])
+    size = np.maximum(np.searchsorted(position[order], following[alone]) - begin, 0)
+    offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+    np.minimum.at(at, order[np.repeat(begin, size) + offset], np.repeat(alone, size))
+    return np.where(at < following.size, at, NONE)
