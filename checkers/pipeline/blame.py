@@ -164,10 +164,11 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
                 f"repeats it, such as a relay {unmarked}"
             )
         clean = view.ends.words[end] == _CLEAN
+        relay = ", or what a relay publishes and marks is not" if len(view.sinks) > 1 else ""
         habit = (
             "it does not commit before it ends; commit, and wait for that"
             if clean
-            else "they are not one step; put both into a transaction, or have the sink recognise what it has"
+            else f"they are not one step{relay}; put both into a transaction, or have the sink recognise what it has"
         )
         return f"{_ended(view, end)} after the output and before its offset was committed: {habit}"
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):

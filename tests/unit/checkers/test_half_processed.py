@@ -1,4 +1,4 @@
-"""What parted an input's output from the one that is missing is told, and nothing else."""
+"""Several sinks: what parted an input's output from the one that is missing, or repeats it in one of them, is told."""
 
 from __future__ import annotations
 
@@ -143,3 +143,15 @@ def test_a_row_that_is_gone_is_missing_where_it_was() -> None:
     assert detail.startswith(
         "too few in out: its output was in out at 7.80 s, and is gone since 12.01 s: the power-cut"
     )
+
+
+def test_who_writes_elsewhere_too_may_repeat_as_a_relay_does() -> None:
+    story = two_sinks()
+    story.write((2, 2), start=7800)
+    story.write((2, 2), place=OUT_2, start=7810)
+    story.ends(1, 7900)
+    story.write((2, 3), place=OUT_2, start=11_000)
+    story.commit(3, 12_000)
+
+    (detail,) = details(story, "processed-twice")
+    assert "they are not one step, or what a relay publishes and marks is not; put both into a transaction" in detail
