@@ -22,7 +22,7 @@ producer = Producer({"bootstrap.servers": endpoints, "enable.idempotence": True}
 database = psycopg.connect(url, autocommit=True, connect_timeout=3, keepalives_idle=2, tcp_user_timeout=5000)
 consumer.subscribe([orders])
 while True:
-    messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
+    messages = [message for message in consumer.consume(20, 0.1) if message.error() is None]
     paid, reports = [], []
     for message in messages:
         order = message.value().decode()

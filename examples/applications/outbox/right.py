@@ -37,7 +37,7 @@ def relay() -> None:
         producer = Producer({"bootstrap.servers": endpoints, "enable.idempotence": True})
         while True:
             publish(producer, database)
-            time.sleep(0.5)
+            time.sleep(0.1)
     finally:
         os._exit(1)  # the supervisor starts both again
 
@@ -55,7 +55,7 @@ consumer = Consumer(
 database = connect()
 consumer.subscribe([orders])
 while True:
-    messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
+    messages = [message for message in consumer.consume(20, 0.1) if message.error() is None]
     for message in messages:
         order = (message.value().decode(),)
         time.sleep(0.015)  # work
