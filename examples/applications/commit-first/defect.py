@@ -17,10 +17,12 @@ consumer = Consumer(
 )
 producer = Producer({"bootstrap.servers": endpoints, "enable.idempotence": True})
 consumer.subscribe([orders])
+print("begins", flush=True)
 while True:
     messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
     if messages:
         consumer.commit(asynchronous=False)
+        print(f"committed {len(messages)} orders, the last one is {messages[-1].value().decode()}", flush=True)
     for message in messages:
         time.sleep(0.002)  # work
         producer.produce(payments, message.value(), message.key())

@@ -18,6 +18,7 @@ consumer = Consumer(
 producer = Producer({"bootstrap.servers": endpoints, "enable.idempotence": True})
 failed = []
 consumer.subscribe([orders])
+print("begins", flush=True)
 while True:
     messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
     for message in messages:
@@ -30,3 +31,4 @@ while True:
         sys.exit(f"not stored: {failed[0]}")
     if messages:
         consumer.commit(asynchronous=False)
+        print(f"committed {len(messages)} orders, the last one is {messages[-1].value().decode()}", flush=True)
