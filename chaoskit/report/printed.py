@@ -85,16 +85,18 @@ def printed_around(folder: Path, anomaly: str, example: Mapping[str, Any], lines
         lines: how many lines at most, half of them before the moment; if the record proves no instance, of all
             together, and at least one of each.
     """
-    blamed = example.get("blamed")
+    known, blamed = installed.anomalies().get(anomaly), example.get("blamed")
+    if known is None or not known.of_application:
+        return None
     at_ns = blamed["at_ns"] if blamed else example.get("at_ns")
     logs = sorted((folder / store.LOGS / APPLICATION).glob(f"{APPLICATION}-*.times"))
     logs = [log.with_suffix(".log") for log in logs if blamed is None or log.stem == blamed["instance"]]
-    if at_ns is None or not logs or not installed.anomalies()[anomaly].of_application:
+    if at_ns is None or not logs:
         return None
-    excerpts = [_excerpt(folder, log, at_ns, max(lines // len(logs), 1)) for log in logs]
-    known = tuple(excerpt for excerpt in excerpts if excerpt is not None)
+    read = [_excerpt(folder, log, at_ns, max(lines // len(logs), 1)) for log in logs]
+    excerpts = tuple(excerpt for excerpt in read if excerpt is not None)
     ended = blamed.get("ended", "") if blamed else ""
-    return Printed(at_ns, ended, known, blamed is not None) if known else None
+    return Printed(at_ns, ended, excerpts, blamed is not None) if excerpts else None
 
 
 def printed_lines(folder: Path, anomaly: str, example: Mapping[str, Any], width: int) -> Iterator[str]:

@@ -36,8 +36,8 @@ def latency_rows(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple
 
 
 def anomaly_rows(verdict: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
-    """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words, and with
-    what the application printed around the first one."""
+    """Return the anomalies, disallowed first and what follows from a loss after it, with examples in words and what
+    the application printed around the first one."""
     anomalies = sorted(verdict["anomalies"].items(), key=lambda named: (named[1]["allowed"], -named[1]["count"]))
     ordered = in_order({name: StoredAnomaly.of(anomaly) for name, anomaly in anomalies})
     return [

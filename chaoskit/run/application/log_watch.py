@@ -33,7 +33,7 @@ class LogWatch:
 
     def begin(self) -> None:
         """Note how long the logs are now, and from now on whenever they grow."""
-        self._look()
+        self.look()
         self._thread.start()
 
     def end(self) -> None:
@@ -41,15 +41,16 @@ class LogWatch:
         self._ending.set()
         if self._thread.ident is not None:
             self._thread.join()
-        self._look()
+        self.look()
+
+    def look(self) -> None:
+        """Note which logs have grown since the last look."""
+        for log in self._watched:
+            log.look()
 
     def _watch(self) -> None:
         while not self._ending.wait(_LOOK_S):
-            self._look()
-
-    def _look(self) -> None:
-        for log in self._watched:
-            log.look()
+            self.look()
 
 
 class _Watched:
