@@ -102,7 +102,7 @@ def _anomaly(name: str, anomaly: Found, following: Sequence[str], folder: Path) 
         yield from _wrapped([anomaly.why], first="    ", most=2)
     if installed.anomalies()[name].of_application and anomaly.examples:
         yield from _wrapped([anomaly.examples[0]["detail"]], first="    ", most=3)
-        yield from printed_lines(folder, name, anomaly.examples[0], _WIDTH)
+        yield from printed_lines(folder, name, anomaly.examples[0])
     if anomaly.remedy:
         yield from _wrapped([f"to prevent it: {anomaly.remedy}"], first="    ", most=2)
     if following:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from chaoskit.base import store
@@ -21,7 +22,9 @@ from chaoskit.history.format.log_times import LogTimes, read_times
 _WINDOW = 64 * 1024
 """So many bytes of a log are read before and after the moment."""
 
-_LINES = 3
+_LINES, _WIDTH = 3, 100
+"""So many lines stand in a terminal, at most so wide, as the rest of a summary."""
+
 _LENGTH_MAX = 400
 _PRECISE_NS = 100_000_000
 """A line whose time is known this well is shown with one time, otherwise with two."""
@@ -99,14 +102,14 @@ def printed_around(folder: Path, anomaly: str, example: Mapping[str, Any], lines
     return Printed(at_ns, ended, excerpts, blamed is not None) if excerpts else None
 
 
-def printed_lines(folder: Path, anomaly: str, example: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Yield what was printed around a finding, for a terminal: at most three lines of the logs, below where they are.
+def printed_lines(folder: Path, anomaly: str, example: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was printed around a finding, for a terminal: at most three lines of the logs, below where they are,
+    none of which is wider than the terminal.
 
     Args:
         folder: the run folder.
         anomaly: the name of the anomaly.
         example: a finding as in verdict.json.
-        width: how long a line may be, in characters.
     """
     printed = printed_around(folder, anomaly, example, _LINES)
     if printed is None or not any(excerpt.before or excerpt.after for excerpt in printed.excerpts):
@@ -115,6 +118,7 @@ def printed_lines(folder: Path, anomaly: str, example: Mapping[str, Any], width:
     if printed.proved:
         where = printed.excerpts[0].file
     yield f"    printed around {printed.at_ns / 1e9:.2f} s in {where}:"
+    width = min(get_terminal_size((_WIDTH, 0)).columns, _WIDTH)
     shown = [(excerpt, line) for excerpt in printed.excerpts for line in (*excerpt.before, *excerpt.after)]
     for excerpt, line in shown[:_LINES]:
         text = f"      {line.when}  {'' if printed.proved else f'{excerpt.instance}: '}{line.text}"

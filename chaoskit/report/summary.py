@@ -32,7 +32,6 @@ _FAULTS_SHOWN = 8
 
 _PARTITIONS_SHOWN = 3
 
-_PRINTED_WIDTH = 100
 _WALL_OFF_S = 1
 _AT_ONCE_MS = 50
 """An acknowledgement this soon after the undoing of a fault began is not due to it: the system served already."""
@@ -237,7 +236,7 @@ def _anomaly_lines(verdict: Verdict, folder: Path) -> list[str]:
         new = [line for line in described if line.startswith("    for example") or line not in lines]
         lines += [f"    {line}" for line in ["  and so:", *new]] if follows else new
         for example in verdict.anomalies[name].examples[:1]:
-            lines += printed_lines(folder, name, example, _PRINTED_WIDTH)
+            lines += printed_lines(folder, name, example)
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
 

@@ -74,7 +74,7 @@ def test_an_instance_that_printed_nothing(logs: Logs) -> None:
     logs.printed(1)
 
     assert texts(logs.around()) == ([], [])
-    assert list(printed_lines(logs.folder, "unprocessed", KILLED, 100)) == []
+    assert list(printed_lines(logs.folder, "unprocessed", KILLED)) == []
 
 
 @pytest.mark.parametrize("unwatched", [(), (0,)])
@@ -84,7 +84,7 @@ def test_a_run_without_times_has_no_lines(logs: Logs, unwatched: tuple[int, ...]
         logs.printed(number, (4000, b"of another\n"))
 
     assert printed_around(logs.folder, "unprocessed", KILLED, 4) is None
-    assert list(printed_lines(logs.folder, "unprocessed", KILLED, 100)) == []
+    assert list(printed_lines(logs.folder, "unprocessed", KILLED)) == []
 
 
 def test_a_log_that_was_cut_has_no_lines(logs: Logs) -> None:
@@ -109,7 +109,7 @@ def test_all_instances_stand_there_if_none_is_proved(logs: Logs) -> None:
     assert not printed.proved
     assert texts(printed) == (["0 at 2900"], ["0 at 3500"])
     assert texts(printed, 1) == (["1 at 2900"], ["1 at 3500"])
-    assert list(printed_lines(logs.folder, "unprocessed", {"at_ns": 3 * SECOND}, 100)) == [
+    assert list(printed_lines(logs.folder, "unprocessed", {"at_ns": 3 * SECOND})) == [
         "    printed around 3.00 s in logs/application/ (which instance is not known):",
         "      2.90 s  application-0: 0 at 2900",
         "      2.90 s  application-1: 1 at 2900",
@@ -143,19 +143,21 @@ def test_of_a_long_log_only_what_is_around_is_read(logs: Logs) -> None:
     assert texts(printed) == (["0099999", "near"], ["next", "0000000"])
 
 
-def test_long_lines_are_cut(logs: Logs) -> None:
+@pytest.mark.parametrize(("columns", "width"), [(80, 80), (200, 100)])
+def test_long_lines_are_cut(logs: Logs, monkeypatch: pytest.MonkeyPatch, columns: int, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     logs.printed(1, (4900, b"x" * 5000 + b"\n"))
 
     assert texts(logs.around())[0] == ["x" * 400 + " ..."]
-    title, line = printed_lines(logs.folder, "unprocessed", KILLED, 80)
+    title, line = printed_lines(logs.folder, "unprocessed", KILLED)
     assert title == "    printed around 5.00 s in logs/application/application-1.log:"
-    assert (len(line), line[-6:]) == (80, "xx ...")
+    assert (len(line), line[-6:]) == (width, "xx ...")
 
 
 def test_three_lines_stand_in_a_terminal(logs: Logs) -> None:
     logs.printed(1, *((4000 + 300 * number, f"line {number}\n".encode()) for number in range(8)))
 
-    assert list(printed_lines(logs.folder, "unprocessed", KILLED, 100))[1:] == [
+    assert list(printed_lines(logs.folder, "unprocessed", KILLED))[1:] == [
         "      4.60 s  line 2",
         "      4.90 s  line 3",
         "      5.20 s  line 4",
