@@ -65,7 +65,6 @@ class _Watched:
         self._log = log
         self._times = times_path(log)
         self._origin_ns = origin_ns
-        self._pairs = 0
         self._size = -1
         self._seen_ns = self._noted_ns = 0
 
