@@ -52,14 +52,21 @@ fast test:
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (5 hours)
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos tests/integration
+# PART=2/6: the second of six parts
+PART :=
+SPLIT := $(if $(PART),--splits $(notdir $(PART)) --group $(patsubst %/,%,$(dir $(PART))))
 
-nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)
+chaos: setup ## all chaos tests on real clusters, the long ones too (5 hours; PART=1/6: a part of them)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) $(SPLIT) -m "chaos and not nightly" tests/chaos tests/integration
+
+# TIMES=10: every chaos test ten times, each with another seed
+TIMES := 1
+
+nightly: setup ## thousands of generated histories, mutants of the checkers, every chaos test (a night; also PART, TIMES)
 	$(BIN)/python -m pytest tests/unit -n 2 --hypothesis-profile nightly --hypothesis-seed $(SEED) \
 		-k "reference or metamorphic or synthetic or propert or mutants or attribution"
 	$(BIN)/mutmut run --max-children 2 && $(BIN)/mutmut results
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m chaos tests/chaos --chaos-times 10
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) $(SPLIT) -m chaos tests/chaos --chaos-times $(TIMES)
 
 expectations: setup ## what settings keep under which faults, and deduplication, as tables (3 hours)
 	-$(SUDO) $(BIN)/chaoskit sweep sweeps/expectations-kafka

@@ -55,14 +55,20 @@ _COUNTED = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
 
 @dataclass(frozen=True)
 class _Known:
-    """Operations of a run: those that some partitions refer to, and all that control clients."""
+    """Operations of a run: those that some partitions refer to, and all that control clients.
+
+    Attributes:
+        table: the operations.
+        every_ask: whether all with which clients ask for messages are among them; see `controlling`.
+    """
 
     table: pa.Table
+    every_ask: bool
 
     def of(self, messages: pa.Table, observations: pa.Table) -> pa.Table:
         """Return the operations that this partition needs, or all if there are hardly more."""
         op = self.table["op"].to_numpy()
-        chosen = controlling(self.table)
+        chosen = controlling(self.table, every_ask=self.every_ask)
         for rows in (messages, observations):
             chosen[np.searchsorted(op, rows["op"].to_numpy())] = True
         return self.table if 2 * np.count_nonzero(chosen) > chosen.size else self.table.filter(pa.array(chosen))
@@ -102,7 +108,9 @@ def _of_one_run(number: int, units: list[Unit]) -> Iterator[pa.RecordBatch]:
     units = [unit for unit in units if unit.partition is not None]
     if not units:
         return
-    known = _Known(_needed(units[0].folder / "operations.parquet", [u.partition for u in units if u.partition]))
+    every_ask = any(unit.model.alarms for unit in units)
+    path, partitions = units[0].folder / "operations.parquet", [unit.partition for unit in units if unit.partition]
+    known = _Known(_needed(path, partitions, every_ask=every_ask), every_ask)
     for unit in units:
         yield from _messages(unit, known)
 
@@ -132,8 +140,8 @@ def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
         yield _row(unit.run, _place(unit.partition), "raised", -1, json.dumps(asdict(raised)).encode())
 
 
-def _needed(path: Path, partitions: Sequence[StoredPartition]) -> pa.Table:
-    """Return the operations that the partitions' rows refer to, and all that control clients.
+def _needed(path: Path, partitions: Sequence[StoredPartition], *, every_ask: bool) -> pa.Table:
+    """Return the operations that the partitions' rows refer to, and all that control clients; see `controlling`.
 
     One row group is in memory at a time. `op` is the row number.
 
@@ -147,15 +155,15 @@ def _needed(path: Path, partitions: Sequence[StoredPartition]) -> pa.Table:
     tables, first = [OPERATIONS.empty_table()], 0
     for group, rows in enumerate(sizes):
         named = wanted[slice(*np.searchsorted(wanted, [first, first + rows]))] - first
-        tables.append(_chosen(path, group, named))
+        tables.append(_chosen(path, group, named, every_ask=every_ask))
         first += rows
     return pa.concat_tables(tables).replace_schema_metadata().unify_dictionaries()
 
 
-def _chosen(path: Path, group: int, rows: Ints) -> pa.Table:
+def _chosen(path: Path, group: int, rows: Ints, *, every_ask: bool) -> pa.Table:
     """Return some rows of a row group, and all that control clients."""
     table = read_operations(path, [group]).replace_schema_metadata()
-    chosen = controlling(table)
+    chosen = controlling(table, every_ask=every_ask)
     chosen[rows] = True
     return table if chosen.all() else table.filter(pa.array(chosen))
 

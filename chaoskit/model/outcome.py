@@ -19,6 +19,9 @@ OK, FAIL, INFO = Outcome
 OUTCOMES = tuple(outcome.name.lower() for outcome in Outcome)
 """Their names in a history, by code."""
 
+NOT_CONNECTED = "not connected"
+"""Error of an operation that found no connection and made none, so that nothing was sent, and nothing can have come."""
+
 DUPLICATE = "duplicate"
 """Error of an ok send that the system did not store again because it is a duplicate."""
 

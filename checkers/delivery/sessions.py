@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
+from chaoskit.model.outcome import NOT_CONNECTED
 from checkers.arrays.columns import first_rows
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.rows import Operations
@@ -34,7 +35,7 @@ class Sessions:
         begin: row of the operation with which it began.
         process: its process.
         consuming: whether the process is a consumer of the load, not the auditor.
-        open: whether it may receive: it did not begin with a `crash` or `close`.
+        open: whether it may receive: it did not begin with a `crash` or `close`, and had a connection.
         last: whether its process has no later one.
         joined_ns: when the last `subscribe` of its process began, up to then; `NONE` if there was none.
         from_ns: when the operation with which it began had ended.
@@ -79,13 +80,15 @@ class Sessions:
         join = np.maximum.accumulate(np.where(joins | ~began_itself, np.arange(begin.size), 0))
         following = np.append(begin[1:], begin[:1])
         closing = is_one_of(table["f"], _CLOSING)
+        unconnected = np.zeros(rows.op.size, np.bool_)
+        unconnected[ending] = is_one_of(table["error"].take(pa.array(ending)), [NOT_CONNECTED])
         members = np.zeros(int(rows.process.max(initial=0)) + 1, np.bool_)
         members[rows.process[(consumes | subscribes) & ~rows.audits]] = True
         return cls(
             begin=begin,
             process=process,
             consuming=members[process],
-            open=~(closing[begin] & began_itself),
+            open=~(closing[begin] & began_itself) & (last | ~unconnected[following]),
             last=last,
             joined_ns=np.where(joins[join], rows.start_ns[begin[join]], NONE),
             from_ns=np.where(began_itself, done_ns[begin], rows.start_ns[begin]),

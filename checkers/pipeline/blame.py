@@ -31,10 +31,12 @@ def of_unprocessed(view: PipelineView, index: int) -> Blame:
         end = view.ends.between(committed_ns - _NOTICED_NS, until_ns, None if instance == NONE else instance)
         if end is not None:
             ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
+            # Of those who share a partition, nobody knows which one had it.
+            it = "it" if instance != NONE else "if that one had it, it"
             return Blame(
-                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): it commits "
+                f"its offset was committed at {_s(committed_ns)}, and {ended} ({view.ends.words[end]}): {it} commits "
                 "before its work is done; commit once the outputs are acknowledged",
-                int(view.ends.op[end]),
+                NONE if instance == NONE else int(view.ends.op[end]),
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
         return Blame(
@@ -76,6 +78,7 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     if end is not None:
         ended = f"application-{view.ends.instance[end]} ended at {_s(int(view.ends.at_ns[end]))}"
         clean = view.ends.words[end] == _CLEAN
+        owned_it = view.owner(place, int(view.ends.at_ns[end])) == int(view.ends.instance[end])
         habit = (
             "it does not commit before it ends; commit, and wait for that"
             if clean
@@ -83,7 +86,7 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
         )
         return Blame(
             f"{ended} ({view.ends.words[end]}) after the output and before its offset was committed: {habit}",
-            int(view.ends.op[end]),
+            int(view.ends.op[end]) if owned_it else NONE,
         )
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return Blame(

@@ -32,12 +32,14 @@ FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT, ACTED, LEFT, WORN 
 `FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
 whether it is a queue. `INPUT`: a message that was sent; `at_ns`: when it was acknowledged; `number`: in how many copies
 it is in the topic; of a queue, whether anybody received it; `key`.
-`COMMIT`: a group committed `position`. `OWNER`: instance `value` owns the partition. `EXPECTED`: each input has `value`
+`COMMIT`: a group committed `position`; `value`: where that begins, if not everything before is. `OWNER`: instance
+`value` owns the partition. `EXPECTED`: each input has `value`
 to `number` outputs; `key`: whether positions tell their order. `WRITTEN`: an output of the input `value`, first read at
-`at_ns`. `OWN`: input `value` has bounds of its own: `position` to `number` outputs. `GONE`: like `WRITTEN`, but it was
-missed at `number`. `CUT`: a fault of the database of the outputs took from `at_ns` to `number` what was not flushed;
-`value`: whether that is also what it had committed; `words`: the fault, the host and the setting. `ACTED`: instance
-`number` did what is at `position` in `ACTS` with the input `value`, or with an output of it. `LEFT`: the final read
+`at_ns`; of a queue, a delivery, and `key`: whether it is marked as redelivered. `OWN`: input `value` has bounds of its
+own: `position` to `number` outputs. `GONE`: like `WRITTEN`, but it was missed at `number`. `CUT`: a fault of the
+database of the outputs took from `at_ns` to `number` what was not flushed; `value`: whether that is also what it had
+committed; `words`: the fault, the host and the setting. `ACTED`: instance `number` did what is at `position` in `ACTS`
+with the input `value`, or with an output of it. `LEFT`: the final read
 found the input `value` in its queue. `WORN`: the input `value` had been returned `number` times when it was last
 delivered, so that its queue drops it if it is returned once more."""
 
@@ -96,9 +98,21 @@ def _fed(part: Part) -> Iterator[pa.Table]:
         return
     commits, owners = ApplicationCommits.read(part.observations), Owners.read(part.observations)
     at_ns = view.operations.start_ns[view.operations.rows_of(commits.op)]
-    yield _rows(part, COMMIT, commits.op.size, position=commits.next_position, at_ns=at_ns, op=commits.op)
+    yield _rows(
+        part,
+        COMMIT,
+        commits.op.size,
+        value=commits.first_position,
+        position=commits.next_position,
+        at_ns=at_ns,
+        op=commits.op,
+    )
     at_ns = view.operations.end_ns[view.operations.rows_of(owners.op)]
-    yield _rows(part, OWNER, owners.op.size, value=owners.instance, at_ns=at_ns, op=owners.op)
+    # Of those who share a partition, nobody knows which one had a message.
+    first = changes(owners.op)
+    several = np.diff(np.append(np.flatnonzero(first), first.size)) > 1
+    instance = np.where(several, NONE, owners.instance[first])
+    yield _rows(part, OWNER, instance.size, value=instance, at_ns=at_ns[first], op=owners.op[first])
 
 
 def _queue(part: Part) -> Iterator[pa.Table]:
@@ -145,9 +159,11 @@ def _written(part: Part) -> Iterator[pa.Table]:
     yield _acts(part)
     view = part.view(LogView)
     receives, operations = view.intact, view.operations
-    stored = _messages(part) if (receives.position == NONE).any() else receives.position
-    order = np.lexsort((receives.received_ns, stored))
-    first = order[changes(stored[order])]
+    if (receives.position == NONE).any():
+        yield _deliveries(part)
+        return
+    order = np.lexsort((receives.received_ns, receives.position))
+    first = order[changes(receives.position[order])]
     gone = GoneOutputs.read(part.observations)
     order = np.argsort(gone.position)
     gone_at, missed_ns = gone.position[order], operations.end_ns[operations.rows_of(gone.op)][order]
@@ -183,20 +199,19 @@ def _cuts(part: Part) -> Iterator[pa.Table]:
             )
 
 
-def _messages(part: Part) -> Ints:
-    """Return a number of the message of each output that was received from a queue.
-
-    Each message is delivered at most once with each count of earlier deliveries. So deliveries of one value with one
-    count are different messages; with different counts they may be the same one, and count as that.
-    """
-    receives, count = part.view(LogView).intact, _earlier(part)
-    order = np.lexsort((receives.received_ns, count, receives.value))
-    begin = np.flatnonzero(changes(receives.value[order], count[order]))
-    rank = np.arange(order.size) - np.repeat(begin, np.diff(np.append(begin, order.size)))
-    pairs = np.stack([receives.value[order], rank], axis=1)
-    number = np.empty(order.size, np.int64)
-    number[order] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-    return number
+def _deliveries(part: Part) -> pa.Table:
+    """Return every delivery of an output from a queue."""
+    view = part.view(LogView)
+    receives = view.intact
+    return _rows(
+        part,
+        WRITTEN,
+        receives.value.size,
+        value=receives.value,
+        key=(_earlier(part) > 0).astype(np.int64),
+        at_ns=receives.received_ns,
+        op=view.operations.op[receives.operation],
+    )
 
 
 def _earlier(part: Part) -> Ints:

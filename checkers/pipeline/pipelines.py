@@ -73,6 +73,24 @@ OUT_OF_ORDER = Anomaly(
     only_with=Piped,
     of_application=True,
 )
+AMBIGUOUS_OUTPUT = Anomaly(
+    "ambiguous-output",
+    "an output was delivered again, and may be another output of its input",
+    MODELS,
+    doubt="whether an output that was delivered again is another one is not known",
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+UNATTRIBUTED = Anomaly(
+    "unattributed",
+    "no output in one of `writes` has the id of an input",
+    MODELS,
+    doubt="the identity fits no output, so what became of inputs there is not known",
+    about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
 MADE_UP = Anomaly(
     "made-up",
     "an output belongs to no input",
@@ -143,7 +161,7 @@ def unseen_cases(view: PipelineView) -> pa.Table:
     """
     tables = [no_findings()]
     for sink in view.sinks:
-        gone = np.flatnonzero(view.confirmed(sink) > view.counts(sink))
+        gone = np.flatnonzero(view.confirmed(sink) > sink.received)
         setting, nothing = PartitionSetting(sink.topic, 0), np.full(gone.size, NONE)
         evidence = {"value": view.value[gone], "position": nothing, "op": view.op[gone], "at_ns": view.acked_ns[gone]}
         tables.append(findings_of(setting, UNSEEN, details=UNSEEN_DETAILS, **evidence))
@@ -238,6 +256,29 @@ def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, blames: list[Blame], *
         )
 
 
+def ambiguous_cases(view: PipelineView) -> pa.Table:
+    """Find inputs that have as many outputs as they should, or not, depending on whether a delivery that is marked as
+    redelivered is of another output.
+
+    Evidence: `value` is the input.
+    """
+    tables = [no_findings()]
+    for sink in view.sinks:
+        counts, least, most = view.counts(sink), sink.least * view.copies, sink.most * np.maximum(view.copies, 1)
+        repeated, halved = (counts <= most) & (sink.possible > most), (counts < least) & (sink.possible >= least)
+        rows = np.flatnonzero(repeated | halved)
+        details = ("it may have been processed twice", "it may have been processed in part")
+        evidence = {"value": view.value[rows], "op": view.op[rows], "at_ns": view.acked_ns[rows]}
+        code = (~repeated[rows]).astype(np.int64)
+        setting = PartitionSetting(sink.topic, 0)
+        tables.append(
+            findings_of(
+                setting, AMBIGUOUS_OUTPUT, details=details, detail=code, position=np.full(rows.size, NONE), **evidence
+            )
+        )
+    return merged(tables)
+
+
 def out_of_order_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` read an output behind one, read by `other_op`, of a later input of its key."""
     return merged([no_findings(), *(table for sink in view.sinks for table in _disordered(view, sink))])
@@ -284,6 +325,14 @@ def made_up_cases(view: PipelineView) -> pa.Table:
     return merged(tables)
 
 
+def unattributed_cases(view: PipelineView) -> pa.Table:
+    """Evidence: `op` read the first output of the sink, at `at_ns`."""
+    tables = [no_findings()]
+    for sink in view.unattributed:
+        tables += _of_outputs(sink, UNATTRIBUTED, np.argsort(sink.at_ns)[:1], [Blame("it has no id of an input")])
+    return merged(tables)
+
+
 def too_late_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` read the first output at `at_ns`; the input was acknowledged at `since_ns`."""
     tables = [no_findings()]
@@ -306,7 +355,9 @@ _CASES = (
     (HALF_PROCESSED, half_processed_cases),
     (NOT_DRAINED, not_drained_cases),
     (PROCESSED_TWICE, processed_twice_cases),
+    (AMBIGUOUS_OUTPUT, ambiguous_cases),
     (OUT_OF_ORDER, out_of_order_cases),
+    (UNATTRIBUTED, unattributed_cases),
     (MADE_UP, made_up_cases),
     (TOO_LATE, too_late_cases),
     (UNSEEN, unseen_cases),

@@ -1,4 +1,4 @@
-"""Which habit of an application explains what became of an input of a queue, in the words of its client library."""
+"""Which habit of an application explains what became of an input of a queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_unprocessed(view: PipelineView, index: int) -> Blame:
         )
     if int(record.act[last]) == REJECT:
         return Blame(
-            f"{who} rejected it at {at} with requeue=False, and its queue has no dead letter exchange: it is gone; "
+            f"{who} rejected it at {at} without requeueing, and its queue has no dead letter exchange: it is gone; "
             "requeue what may succeed later, or give the queue a dead letter exchange",
             life,
         )
@@ -45,18 +45,18 @@ def _of_acknowledged(record: QueueRecord, index: int, who: str, ended: str) -> s
     at, published = _s(int(record.at_ns[last])), record.of(index, PUBLISHED)
     if int(record.act[last]) == AUTO_ACK:
         return (
-            f"it was sent to {who} at {at}, which consumes with auto_ack=True{ended}: a message counts as acknowledged "
-            "as soon as it is sent; consume with auto_ack=False, and call basic_ack() once the output is confirmed"
+            f"it was sent to {who} at {at}, which consumes with automatic acknowledgement{ended}: a message counts as "
+            "acknowledged as soon as it is sent; acknowledge it by hand, once the output is confirmed"
         )
     if published.size:
         return (
             f"{who} published its output at {_s(int(record.at_ns[published[-1]]))}, which was not confirmed, and "
-            f"acknowledged the input at {at}: it does not wait for confirms; call confirm_delivery(), and basic_ack() "
-            "once the output is confirmed"
+            f"acknowledged the input at {at}: it does not wait for publisher confirms; acknowledge the input once the "
+            "output is confirmed"
         )
     if ended:
         return (
-            f"{who} acknowledged it at {at}{ended}: it acknowledges before its work is done; call basic_ack() once the "
+            f"{who} acknowledged it at {at}{ended}: it acknowledges before its work is done; acknowledge it once the "
             "output is confirmed"
         )
     return (

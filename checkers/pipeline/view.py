@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, integers, words_of
 from chaoskit.contract.checkers.checker import PartitionSetting
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from checkers.arrays.columns import changes
 from checkers.pipeline.extracts import (
     ACTED,
@@ -27,7 +28,8 @@ from checkers.pipeline.extracts import (
     WRITTEN,
 )
 from checkers.pipeline.lives import Begins, Ends
-from checkers.pipeline.queued import CONFIRMED, QueueRecord
+from checkers.pipeline.queued import CONFIRMED, PUBLISHED, QueueRecord
+from checkers.pipeline.redelivered import told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Sink:
         at_ns: when it was first read.
         op: the operation that read it.
         input: index of its input; `NONE`: it has none.
+        received, possible: of each input, how many outputs were surely received, and how many there may be; see
+            `checkers.pipeline.redelivered`.
     """
 
     topic: str
@@ -55,6 +59,13 @@ class Sink:
     at_ns: Ints
     op: Ints
     input: Ints
+    received: Ints
+    possible: Ints
+
+    @property
+    def unattributed(self) -> bool:
+        """Whether there are outputs, none of which has an input's id."""
+        return self.value.size > 0 and bool((self.value == UNIDENTIFIED).all())
 
 
 class GoneOutput(NamedTuple):
@@ -142,17 +153,48 @@ class PipelineView:
 
     @cached_property
     def sinks(self) -> list[Sink]:
-        """What was written, by sink."""
+        """What was written, by sink, as far as it can be attributed."""
+        return [sink for sink in self._written if not sink.unattributed]
+
+    @cached_property
+    def unattributed(self) -> list[Sink]:
+        """The sinks in which something was written, and nothing has an input's id: `identity` does not fit it."""
+        return [sink for sink in self._written if sink.unattributed]
+
+    @cached_property
+    def _written(self) -> list[Sink]:
         expected, written = self._of(EXPECTED), self._of(WRITTEN)
         sinks = []
         for code in np.unique(expected["topic"]).tolist():
             bound = int(np.flatnonzero(expected["topic"] == code)[0])
-            rows = np.flatnonzero(written["topic"] == code)
-            columns = {name: written[name][rows] for name in ("value", "partition", "position", "at_ns", "op")}
             least, most = (self._bounds(int(expected[name][bound]), name) for name in ("value", "number"))
             ordered = bool(expected["key"][bound])
-            sinks.append(Sink(self._topics[code], least, most, ordered, **columns, input=self._input(columns["value"])))
+            rows = np.flatnonzero(written["topic"] == code)
+            deliveries = {name: column[rows] for name, column in written.items()}
+            owner = self._input(deliveries["value"])
+            # What was published through an exchange of the application's own may go to any sink.
+            published = self._acted(PUBLISHED, [code, *(self._topics.index(fed.topic) for fed in self.settings)])
+            own, received, possible = told_apart(deliveries, owner, self._acted(CONFIRMED, [code]), published)
+            columns = {name: deliveries[name][own] for name in ("value", "partition", "position", "at_ns", "op")}
+            sink = Sink(
+                self._topics[code],
+                least,
+                most,
+                ordered,
+                **columns,
+                input=owner[own],
+                received=received,
+                possible=possible,
+            )
+            sinks.append(sink)
         return sinks
+
+    def _acted(self, act: int, topics: list[int]) -> Ints:
+        """Return how often instances were seen doing something with outputs of each input; `topics`: indices."""
+        acts = self._of(ACTED)
+        chosen = (acts["position"] == act) & np.isin(acts["topic"], topics)
+        owner = self._input(acts["value"][chosen])
+        return np.bincount(owner[owner != NONE], minlength=self.value.size)
 
     def _bounds(self, common: int, name: str) -> Ints:
         """Return a bound of all inputs, their own or the common one; `name`: its column in `EXPECTED`."""
@@ -218,10 +260,7 @@ class PipelineView:
 
     def confirmed(self, sink: Sink) -> Ints:
         """Return how many outputs of each input the system confirmed to the application, as far as that was seen."""
-        acts = self._of(ACTED)
-        chosen = (acts["position"] == CONFIRMED) & (acts["topic"] == self._topics.index(sink.topic))
-        owner = self._input(acts["value"][chosen])
-        return np.bincount(owner[owner != NONE], minlength=self.value.size)
+        return self._acted(CONFIRMED, [self._topics.index(sink.topic)])
 
     @cached_property
     def done(self) -> tuple[Ints, Ints]:
@@ -236,7 +275,7 @@ class PipelineView:
         needs_any = np.zeros(self.value.size, np.bool_)
         for sink in self.sinks:
             # What the system confirmed and nobody received is not missing because of the application.
-            counts = np.maximum(self.counts(sink), self.confirmed(sink))
+            counts = np.maximum(sink.possible, self.confirmed(sink))
             lacks_all &= counts == 0
             lacks_some |= counts < sink.least * self.copies
             needs_any |= sink.least > 0
@@ -257,12 +296,11 @@ class PipelineView:
         for number in range(len(self.settings)):
             mine = np.flatnonzero(place == number)
             mine = mine[np.argsort(commits["at_ns"][mine], kind="stable")]
-            reached = np.maximum.accumulate(commits["position"][mine]) if mine.size else mine
             inputs = np.flatnonzero((self.place == number) & self.in_topic)
-            first = np.searchsorted(reached, self.position[inputs], side="right")
-            covered = first < mine.size
-            at_ns[inputs[covered]] = commits["at_ns"][mine[first[covered]]]
-            op[inputs[covered]] = commits["op"][mine[first[covered]]]
+            at = _first_commit(commits["value"][mine], commits["position"][mine], self.position[inputs])
+            covered = at != NONE
+            at_ns[inputs[covered]] = commits["at_ns"][mine[at[covered]]]
+            op[inputs[covered]] = commits["op"][mine[at[covered]]]
         return at_ns, op
 
     @cached_property
@@ -303,3 +341,25 @@ class PipelineView:
         seen_ns, instance = seen_ns[known], instance[known]
         change = np.flatnonzero((seen_ns >= since_ns) & (seen_ns <= until_ns))
         return any(index > 0 and instance[index] != instance[index - 1] for index in change.tolist())
+
+
+def _first_commit(first: Ints, following: Ints, position: Ints) -> Ints:
+    """Return the index of the first commit that covers each position, `NONE` if none does.
+
+    Args:
+        first: where each commit begins; `NONE`: with the partition.
+        following: one past its end.
+        position: the positions.
+    """
+    at = np.full(position.size, NONE)
+    if not following.size:
+        return at
+    reached = np.maximum.accumulate(np.where(first == NONE, following, NONE))
+    at = np.searchsorted(reached, position, side="right")
+    alone = np.flatnonzero(first != NONE)
+    order = np.argsort(position)
+    begin = np.searchsorted(position[order], first[alone])
+    size = np.maximum(np.searchsorted(position[order], following[alone]) - begin, 0)
+    offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+    np.minimum.at(at, order[np.repeat(begin, size) + offset], np.repeat(alone, size))
+    return np.where(at < following.size, at, NONE)

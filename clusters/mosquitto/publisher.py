@@ -22,11 +22,10 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.clients.client import Completed
-from chaoskit.model.outcome import FAIL, INFO, OK
+from chaoskit.model.outcome import FAIL, INFO, NOT_CONNECTED, OK
 from clusters.mosquitto.client_settings import MqttPublisherSettings
 from clusters.mosquitto.connection import CONNECT_S, Connection
 
-_NOT_CONNECTED = "not connected"
 _UNDER_WAY_MAX = 60_000
 """A packet identifier has 16 bits."""
 
@@ -59,7 +58,7 @@ class MqttPublisher(Connection):
         if self.pending() >= _UNDER_WAY_MAX:
             return False
         if not self.ready:
-            self._completed(token, FAIL, _NOT_CONNECTED, None)
+            self._completed(token, FAIL, NOT_CONNECTED, None)
             return True
         self._waiting.append((topic, payload, token))
         self._publish()

@@ -118,7 +118,8 @@ class _Progress:
     def done(self) -> bool:
         """Look whether all is committed that was there at the beginning."""
         for commit in self._observer.committed(0):
-            self._committed[commit.place] = max(self._committed.get(commit.place, 0), commit.next_position)
+            if commit.first_position is None:
+                self._committed[commit.place] = max(self._committed.get(commit.place, 0), commit.next_position)
         return all(self._committed.get(place, 0) >= end for place, end in self._ends.items())
 
     def close(self) -> None:

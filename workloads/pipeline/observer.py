@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from chaoskit.contract.clients.application import ApplicationClients, GroupObserver, Progressed
+from chaoskit.contract.clients.application import ApplicationClients, GroupObserver, PartitionOwner, Progressed
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.model.observations.pipeline import PartitionOwned, ProgressCommitted
@@ -42,7 +42,9 @@ def record_commits(recorder: Recorder, commits: Sequence[Progressed]) -> None:
     for commit in commits:
         at_ns = commit.at_ms * 1_000_000 - ahead_ns
         op = recorder.invoke(COMMIT_SEEN, at_ns)
-        recorder.observe(op, *commit.place, ProgressCommitted(commit.group, commit.next_position))
+        recorder.observe(
+            op, *commit.place, ProgressCommitted(commit.group, commit.next_position, commit.first_position)
+        )
         recorder.complete(op, at_ns=at_ns)
 
 
@@ -53,7 +55,7 @@ class _Ownership:
         self._recorder = recorder
         self._observer = observer
         self._hosts = hosts
-        self._owners: dict[Place, str] = {}
+        self._owners: dict[Place, list[PartitionOwner]] = {}
         self._looked_s = 0.0
 
     @property
@@ -69,13 +71,17 @@ class _Ownership:
         owned = self._observer.owners()
         if owned is None:
             return
-        owners = {owner.place: owner.member for owner in owned}
+        owners: dict[Place, list[PartitionOwner]] = {}
+        for owner in sorted(owned):
+            owners.setdefault(owner.place, []).append(owner)
         before, self._owners = self._owners, owners
         changed = {place for place in owners.keys() | before.keys() if owners.get(place) != before.get(place)}
         if changed:
             with self._recorder.operation(OWNER_SEEN) as op:
                 for place in sorted(changed):
-                    self._recorder.observe(op, *place, PartitionOwned(self._instance(owners.get(place, ""))))
+                    for seen in [self._seen(owner) for owner in owners.get(place, [])] or [PartitionOwned(None)]:
+                        self._recorder.observe(op, *place, seen)
 
-    def _instance(self, member: str) -> int | None:
-        return self._hosts.index(member) if member in self._hosts else None
+    def _seen(self, owner: PartitionOwner) -> PartitionOwned:
+        member, hosts = owner.member, self._hosts
+        return PartitionOwned(hosts.index(member) if member in hosts else None, owner.held)

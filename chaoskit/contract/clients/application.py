@@ -51,26 +51,30 @@ class Progressed(NamedTuple):
         place: the partition.
         next_position: the next position to read.
         at_ms: when, UNIX time, as the system recorded it.
+        first_position: where what is committed begins, if not everything before `next_position` is.
     """
 
     group: str
     place: Place
     next_position: int
     at_ms: int
+    first_position: int | None = None
 
 
 class PartitionOwner(NamedTuple):
-    """Who owns a partition of a group.
+    """Who owns a partition of a group, or shares it with others.
 
     Attributes:
         group: its name.
         place: the partition.
         member: the member, by the name of its host, or its address.
+        held: of a partition that is shared, how many messages were delivered to the member and are not settled.
     """
 
     group: str
     place: Place
     member: str
+    held: int | None = None
 
 
 class GroupObserver(Protocol):

@@ -109,7 +109,8 @@ class QueueConsumer(Protocol):
         ...
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
-        """Return deliveries in order of arrival, and an error to record, if any."""
+        """Return deliveries in order of arrival, and an error to record, if any: `NOT_CONNECTED`
+        (`chaoskit.model.outcome`) if it had no connection and could make none."""
         ...
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:

@@ -36,6 +36,7 @@ class DataModel:
         keeps: whether what was sent can be read later; otherwise consumers stay for the final read's probes.
         gives_back: whether a delivery that was not settled comes back once its consumer is gone: then consumers leave
             before the final read.
+        alarms: whether receivers are told, within a time, of what does not come; then each time that they ask counts.
     """
 
     name: str
@@ -44,6 +45,7 @@ class DataModel:
     lasts: bool = True
     keeps: bool = True
     gives_back: bool = False
+    alarms: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -63,7 +65,7 @@ LEDGER = DataModel("ledger", (LedgerClients,), bounded=True, lasts=False)
 QUEUE = DataModel("queue", (QueueClients,), gives_back=True)
 """A message is deleted once it is settled; the final read drains what is left."""
 
-PUBSUB = DataModel("pubsub", (FeedClients,), keeps=False)
+PUBSUB = DataModel("pubsub", (FeedClients,), keeps=False, alarms=True)
 """Nothing is stored; those receive a message who were subscribed when it was sent."""
 
 OUTPUT = DataModel("output", (ApplicationClients, QueueApplicationClients), bounded=True)

@@ -57,9 +57,10 @@ class _Inputs:
         acked = pc.equal(operations["outcome"].cast(pa.string()), "ok").take(sent["op"])
         sent = sent.filter(pc.and_(acked, pc.is_valid(sent["position"])))
         self._position, self._acked_ns = integers(sent["position"]), end_ns[integers(sent["op"])]
-        owners, commits = Owners.read(observations), ApplicationCommits.read(observations)
-        self._owners, self._owned_ns = owners.instance, end_ns[owners.op]
-        self._committed, self._committed_ns = commits.next_position, start_ns[commits.op]
+        self._owners, commits = Owners.read(observations), ApplicationCommits.read(observations)
+        self._owned_ns = end_ns[self._owners.op]
+        behind = commits.first_position == NONE
+        self._committed, self._committed_ns = commits.next_position[behind], start_ns[commits.op[behind]]
 
     def at_stake(self, effect: Effect, instances: list[int] | None) -> int | None:
         """Return how many inputs a fault could have taken of these instances, or of the database (None); None if nobody
@@ -69,9 +70,12 @@ class _Inputs:
         seen = int(np.searchsorted(self._owned_ns, effect.start_ns, side="right"))
         if not seen:
             return None
-        if self._owners[seen - 1] not in instances:
+        last = self._owners.op == self._owners.op[seen - 1]
+        struck = last & np.isin(self._owners.instance, instances)
+        if not struck.any():
             return 0
-        return self._waiting(effect, effect.start_ns)
+        held = self._owners.held[struck]
+        return self._waiting(effect, effect.start_ns) if (held == NONE).any() else int(held.sum())
 
     def _waiting(self, effect: Effect, since_ns: int) -> int:
         """Return how many inputs came before the end of a fault, and were not yet committed some time ago."""

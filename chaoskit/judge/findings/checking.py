@@ -105,11 +105,12 @@ def find(
     """
     keep_freed_memory()
     operations = history.operations
-    control = controlling(operations)
     checked, known = [], settings(history, bound_ns, load, imposed)
+    models = {setting.model for setting in known}
+    control = {alarms: controlling(operations, every_ask=alarms) for alarms in {model.alarms for model in models}}
     for setting, partition in zip(known, history.partitions, strict=True):
         messages, observations = read_messages(partition), read_observations(partition)
-        needed = relevant((messages, observations), operations, control)
+        needed = relevant((messages, observations), operations, control[setting.model.alarms])
         checked.append(check_partition(Part(setting, messages, needed, observations), guard))
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
@@ -118,14 +119,16 @@ def find(
     return settle_and_conclude(checked, sent, lambda: concluding(operations, known), guard)
 
 
-def controlling(operations: pa.Table) -> np.ndarray:
+def controlling(operations: pa.Table, *, every_ask: bool = False) -> np.ndarray:
     """Return for each operation whether it controls a client, or found its connection gone, or shows that the client
-    asked for messages, rather than carrying them."""
+    asked for messages, rather than carrying them; of those that ask, some of each process, or all (`every_ask`)."""
     f = operations["f"].cast(pa.string())
     gone = pc.and_(pc.equal(f, "receive"), pc.equal(operations["outcome"].cast(pa.string()), "fail"))
     chosen = np.array(pc.or_(pc.invert(pc.is_in(f, value_set=pa.array(CARRYING))), gone))
     asks = np.flatnonzero(pc.is_in(f, value_set=pa.array(ASKING)).to_numpy())
-    chosen[asks[_some_of_each(operations["process"].to_numpy()[asks], operations["start_ns"].to_numpy()[asks])]] = True
+    if not every_ask:
+        asks = asks[_some_of_each(operations["process"].to_numpy()[asks], operations["start_ns"].to_numpy()[asks])]
+    chosen[asks] = True
     return chosen
 
 

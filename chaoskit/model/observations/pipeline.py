@@ -169,55 +169,73 @@ class ProgressCommitted:
     Attributes:
         group: its name.
         next_position: the next position to read.
+        first_position: where what is committed begins, if not everything before `next_position` is.
     """
 
     group: str
     next_position: int
+    first_position: int | None = None
 
     def rows(self) -> Iterator[Row]:
         """Yield its row."""
-        yield Row(PROGRESSED, name=self.group, position=self.next_position)
+        yield Row(PROGRESSED, name=self.group, value=self.first_position, position=self.next_position)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionOwned:
-    """An instance owns the partition from now on (`owner-seen`).
+    """An instance owns the partition from now on, or shares it with those of the same operation (`owner-seen`).
 
     Attributes:
         instance: its number; None: nobody that is known.
+        held: of a partition that is shared, how many messages were delivered to it and are not settled.
     """
 
     instance: int | None
+    held: int | None = None
 
     def rows(self) -> Iterator[Row]:
         """Yield its row."""
-        yield Row(OWNED, value=self.instance)
+        yield Row(OWNED, value=self.instance, position=self.held)
 
 
 class ApplicationCommits(NamedTuple):
-    """All commits of a partition, in order of `op`: the operation, and the next position to read."""
+    """All commits of a partition, in order of `op`.
+
+    Attributes:
+        op: the operation.
+        first_position: where what is committed begins; `NONE`: everything before is.
+        next_position: the next position to read.
+    """
 
     op: Ints
+    first_position: Ints
     next_position: Ints
 
     @classmethod
     def read(cls, observations: pa.Table) -> ApplicationCommits:
         """Read them from the observations of a partition."""
         rows = of_kinds(observations, PROGRESSED)
-        return cls(integers(rows["op"]), integers(rows["position"]))
+        return cls(integers(rows["op"]), integers(rows["value"]), integers(rows["position"]))
 
 
 class Owners(NamedTuple):
-    """The owners of a partition, in order of `op`: the operation that saw each, and the instance, or `NONE`."""
+    """The owners of a partition, in order of `op`.
+
+    Attributes:
+        op: the operation that saw it; those who share a partition have the same one.
+        instance: the instance; `NONE`: nobody that is known.
+        held: how many messages an instance that shares the partition had and had not settled; else `NONE`.
+    """
 
     op: Ints
     instance: Ints
+    held: Ints
 
     @classmethod
     def read(cls, observations: pa.Table) -> Owners:
         """Read them from the observations of a partition."""
         rows = of_kinds(observations, OWNED)
-        return cls(integers(rows["op"]), integers(rows["value"]))
+        return cls(integers(rows["op"]), integers(rows["value"]), integers(rows["position"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Watches an application on Pulsar: what it wrote, how far its subscriptions have acknowledged, and who consumes.
 
-A subscription's cursor has the position up to which everything is acknowledged (`markDeletePosition`); a message that
-is acknowledged out of turn moves it only once those before it are. Brokers record no times: a position counts from when
-it was seen.
+A subscription's cursor has the position up to which everything is acknowledged (`markDeletePosition`), and the ranges
+behind it that are (`individuallyDeletedMessages`). Brokers record no times: a position counts from when it was seen.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from chaoskit.model.place import Place
 from clusters.pulsar.clients.consumer import Partition, PulsarAuditor
 from clusters.pulsar.clients.settings import BEGINS, NAMESPACE
 from clusters.pulsar.deploy.admin import Admin
+from clusters.pulsar.deploy.cursor import Entry
+from clusters.pulsar.deploy.subscribed import WatchedSubscription
 from clusters.pulsar.positions import pack
 
 _MESSAGES_MAX = 1000
@@ -84,6 +85,7 @@ class PulsarSubscriptionObserver:
         self._places = [(topic, int(number)) for topic, _, number in parts if topic in topics]
         self._own = connection[NAMESPACE]
         self._seen: dict[tuple[str, Place], int] = {}
+        self._alone: dict[tuple[str, Place], frozenset[tuple[int, int]]] = {}
 
     def committed(self, timeout_s: float) -> list[Progressed]:
         deadline = time.monotonic() + timeout_s
@@ -96,10 +98,11 @@ class PulsarSubscriptionObserver:
     def owners(self) -> list[PartitionOwner] | None:
         try:
             return [
-                PartitionOwner(name, place, subscribed.member)
+                owner
                 for place in self._places
                 for name, subscribed in self._admin.subscriptions(*place, _ASKED_S).items()
                 if self._is_others(name) and subscribed.consumers
+                for owner in _owners(name, place, subscribed)
             ]
         except ServiceError:
             return None
@@ -114,11 +117,30 @@ class PulsarSubscriptionObserver:
             except ServiceError:
                 continue
             at_ms = time.time_ns() // 1_000_000
-            for name, (ledger, entry) in cursors.items():
-                position = pack(max(ledger, 0), entry + 1, 0)
-                if self._is_others(name) and position > self._seen.get((name, place), 0):
+            for name, cursor in cursors.items():
+                if not self._is_others(name):
+                    continue
+                position = _after(cursor.behind)
+                if position > self._seen.get((name, place), 0):
                     self._seen[name, place] = position
                     yield Progressed(name, place, position, at_ms)
+                alone = frozenset((_after(before), _after(last)) for before, last in cursor.alone)
+                for first, following in sorted(alone - self._alone.get((name, place), frozenset())):
+                    yield Progressed(name, place, following, at_ms, first)
+                self._alone[name, place] = alone
 
     def _is_others(self, name: str) -> bool:
         return not name.startswith((_READERS, f"{self._own}chaoskit"))
+
+
+def _after(entry: Entry) -> int:
+    """Return the position after an entry."""
+    ledger, number = entry
+    return pack(max(ledger, 0), number + 1, 0)
+
+
+def _owners(group: str, place: Place, subscribed: WatchedSubscription) -> list[PartitionOwner]:
+    """Return who owns a partition, or who share it."""
+    if subscribed.held:
+        return [PartitionOwner(group, place, member, held) for member, held in subscribed.held.items()]
+    return [PartitionOwner(group, place, subscribed.member)]

@@ -14,6 +14,7 @@ import httpx
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.systems.service import ServiceError
+from clusters.pulsar.deploy.cursor import Cursor, cursor_in
 from clusters.pulsar.deploy.subscribed import WatchedSubscription, subscribed_in
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
@@ -131,16 +132,15 @@ class Admin:
         stats = self._ask("GET", path, timeout_s)["subscriptions"]
         return {name: subscribed_in(subscription) for name, subscription in stats.items()}
 
-    def cursors(self, topic: str, partition: int, timeout_s: float) -> dict[str, tuple[int, int]]:
-        """Return ledger and entry up to which each subscription of a partition has acknowledged everything, by name.
+    def cursors(self, topic: str, partition: int, timeout_s: float) -> dict[str, Cursor]:
+        """Return how far each subscription of a partition has acknowledged, by name.
 
         Raises:
             ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats"
         cursors = self._ask("GET", path, timeout_s).get("cursors") or {}
-        positions = {name: str(cursor["markDeletePosition"]).partition(":") for name, cursor in cursors.items()}
-        return {name: (int(ledger), int(entry)) for name, (ledger, _, entry) in positions.items()}
+        return {name: cursor_in(cursor) for name, cursor in cursors.items()}
 
     def delete_topic(self, name: str) -> None:
         """Delete a partitioned topic and its subscriptions, if it exists.

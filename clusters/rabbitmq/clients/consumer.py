@@ -21,7 +21,7 @@ from pika.exceptions import AMQPChannelError, AMQPError
 from chaoskit.contract.clients.client import Settlement, Unreachable
 from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.model.message import NO_POSITION, Delivery
-from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import FAIL, INFO, NOT_CONNECTED, OK, Outcome
 from clusters.rabbitmq.clients.properties import delivered_before, headers_of
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
@@ -68,8 +68,9 @@ class RabbitConsumer:
                 return [], "ChannelClosedByBroker"
             self._subscribe_again()
         except (AMQPError, OSError) as error:
+            connected = self._connection is not None
             self._drop()
-            return [], type(error).__name__
+            return [], type(error).__name__ if connected else NOT_CONNECTED
         taken, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
         return taken, None
 

@@ -20,12 +20,11 @@ from pika.frame import Method
 
 from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.clients.queue import Publishing
-from chaoskit.model.outcome import FAIL, INFO, OK, Outcome
+from chaoskit.model.outcome import FAIL, INFO, NOT_CONNECTED, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route
 
 _TRANSIENT, _PERSISTENT = 1, 2
-_NOT_CONNECTED = "not connected"
 _UNROUTABLE = "unroutable"
 _CONNECT_S = 2.0
 """Time that a new publisher takes to connect at most; after that it goes on trying while it is polled."""
@@ -80,7 +79,7 @@ class RabbitPublisher:
     def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
         """See `chaoskit.contract.clients.client.Publisher`."""
         if self._channel is None or not self._channel.is_open:
-            self._completed(token, FAIL, _NOT_CONNECTED, None)
+            self._completed(token, FAIL, NOT_CONNECTED, None)
             return True
         route = self._routes.get(topic) or Route("", topic)
         headers = {_TOKEN: token, **route.headers}

@@ -6,6 +6,8 @@ from gallery_log import shows
 from pipeline_story import IN, OUT_2, Pipeline, pipeline
 from queued_story import Queued, queued
 
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
+
 
 @shows("unprocessed")
 def unprocessed(broken: bool) -> Pipeline:
@@ -53,6 +55,15 @@ def out_of_order(broken: bool) -> Pipeline:
     return story
 
 
+@shows("unattributed")
+def unattributed(broken: bool) -> Pipeline:
+    story = pipeline()
+    story.feed(range(2))
+    story.write((UNIDENTIFIED, 0), (UNIDENTIFIED if broken else 1, 1))
+    story.commit(2)
+    return story
+
+
 @shows("made-up")
 def made_up(broken: bool) -> Pipeline:
     story = pipeline()
@@ -69,6 +80,19 @@ def too_late(broken: bool) -> Pipeline:
     story.feed([0], place=IN)
     story.write((0, 0), start=1100 if broken else 900)
     story.commit(1)
+    return story
+
+
+@shows("ambiguous-output")
+def ambiguous_output(broken: bool) -> Queued:
+    story = queued()
+    story.feed([0])
+    story.given(0)
+    for _ in range(2 if broken else 1):
+        story.published(0)
+    story.settled("ack", 0)
+    story.write(0)
+    story.write(0, before=1)
     return story
 
 

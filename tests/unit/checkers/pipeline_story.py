@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from story import Row, Story, received, sent
@@ -53,14 +53,21 @@ class Pipeline(Story):
         rows = observed("database-host", place, name=host), observed("database-setting", place, name=forgets)
         self.op("rows-0", "collect", *rows)
 
-    def commit(self, next_position: int, start: int | None = None, place: str = IN) -> None:
-        """A group of the application's committed a position."""
-        row = observed("progressed", place, position=next_position, name="g")
+    def commit(
+        self, next_position: int, start: int | None = None, place: str = IN, *, first: int | None = None
+    ) -> None:
+        """A group of the application's committed a position, or what is from another one on (`first`)."""
+        row = observed("progressed", place, first, next_position, name="g")
         self.op("observer-0", "commit-seen", row, start=start, lasts=1)
 
     def owned(self, instance: int | None, start: int, place: str = IN) -> None:
         """An instance owns a partition from then on."""
-        self.op("observer-0", "owner-seen", observed("owned", place, value=instance), start=start, lasts=1)
+        self.shared({instance: None}, start, place)
+
+    def shared(self, held: Mapping[int | None, int | None], start: int, place: str = IN) -> None:
+        """Some instances share a partition from then on; each holds so many inputs."""
+        rows = [observed("owned", place, instance, count) for instance, count in held.items()]
+        self.op("observer-0", "owner-seen", *rows, start=start, lasts=1)
 
     def ends(self, instance: int, at: int) -> None:
         """An instance was killed."""

@@ -64,7 +64,11 @@ class Application:
     def done(self, value: int) -> bool:
         partition, position = self.inputs[value]["partition"], min(self.kept[value])
         if self.commits:
-            return any(row["position"] > position for row in self.commits if row["partition"] == partition)
+            return any(
+                (row["value"] or 0) <= position < row["position"]
+                for row in self.commits
+                if row["partition"] == partition
+            )
         return any(
             min(self.kept[other]) > position
             for other, row in self.inputs.items()

@@ -67,13 +67,19 @@ class Queues:
         return max(int(row["done_ns"]) for row in self.operations if row["process"] == session[0])
 
     def sessions(self, *, closed: bool = False) -> list[tuple[int, int]]:
-        """Return the sessions of consumers, without those after a `crash` or `close` unless they are asked for."""
-        return [
-            (process, number)
-            for process in sorted(self.members)
-            for number in range(len(self.enders(process)) + 1)
-            if closed or number == 0 or self.enders(process)[number - 1]["f"] not in ("crash", "close")
+        """Return the sessions of consumers, without those after a `crash` or `close`, and those that had no connection,
+        unless they are asked for."""
+        sessions = [
+            (process, number) for process in sorted(self.members) for number in range(len(self.enders(process)) + 1)
         ]
+        return [session for session in sessions if closed or self.may_receive(*session)]
+
+    def may_receive(self, process: int, number: int) -> bool:
+        """Return whether a session may receive."""
+        enders = self.enders(process)
+        if number and enders[number - 1]["f"] in ("crash", "close"):
+            return False
+        return number == len(enders) or enders[number]["error"] != "not connected"
 
     def sure(self, settle: Row) -> bool:
         end_ns = self.session_end(self.session(settle["op"]), "start_ns")

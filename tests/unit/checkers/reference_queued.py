@@ -44,14 +44,36 @@ class QueuedApplication:
         last = max(mine, key=lambda row: (row["start_ns"], row["op"]), default=None)
         return last is not None and (last["name"] in _SETTLES or value in self.worn)
 
+    def deliveries(self, value: int, topic: str) -> list[bool]:
+        """Return of each delivery of an output whether it is marked as redelivered."""
+        return [row["delivery"] > 0 for row in self.outputs if row["value"] == value and row["topic"] == topic]
+
     def received(self, value: int, topic: str) -> int:
-        """Return how many messages of an input were received at least: those that had been delivered equally often."""
-        mine = [row for row in self.outputs if row["value"] == value and row["topic"] == topic]
-        return max(Counter(row["delivery"] for row in mine).values(), default=0)
+        """Return how many messages of an input the deliveries show: each that is not marked is another one."""
+        marked = self.deliveries(value, topic)
+        return max(marked.count(False), min(len(marked), 1))
+
+    def sure(self, value: int, topic: str) -> int:
+        """Return how many messages of an input there are at least, of those that came."""
+        return max(self.received(value, topic), min(len(self.deliveries(value, topic)), self.confirmed(value, topic)))
+
+    def possible(self, value: int, topic: str) -> int:
+        """Return how many messages of an input may have come: each delivery is one, unless fewer were published."""
+        published = sum(
+            row["value"] == value and row["topic"] in (topic, "in") and row["name"] == "published" for row in self.acts
+        )
+        came = len(self.deliveries(value, topic))
+        return came if published < self.sure(value, topic) else min(came, published)
 
     def confirmed(self, value: int, topic: str) -> int:
         """Return how many outputs were confirmed to the application."""
         return sum(row["value"] == value and row["topic"] == topic and row["name"] == "confirmed" for row in self.acts)
+
+    def ambiguous(self, value: int, topic: str) -> bool:
+        """Return whether an input has too many outputs, or too few, only if some deliveries are of other messages."""
+        sure, possible = self.sure(value, topic), self.possible(value, topic)
+        least, most = self.bounds[topic]
+        return sure <= most < possible or (value in self.arrived and sure < least <= possible)
 
     def findings(self) -> Counter[Found]:
         """Return everything that the definitions find, and how often."""
@@ -61,10 +83,12 @@ class QueuedApplication:
         for value in self.inputs:
             yield from self._lacking(value)
             for topic, (_, most) in self.bounds.items():
-                for _ in range(self.received(value, topic) - most):
+                for _ in range(self.sure(value, topic) - most):
                     yield "processed-twice", topic, value
                 if self.confirmed(value, topic) > self.received(value, topic):
                     yield "unseen", topic, value
+                if self.ambiguous(value, topic):
+                    yield "ambiguous-output", topic, value
         for value in {row["value"] for row in self.outputs} - self.inputs:
             for topic in self.bounds:
                 for _ in range(self.received(value, topic)):
@@ -72,7 +96,7 @@ class QueuedApplication:
 
     def _lacking(self, value: int) -> Iterator[Found]:
         done, left = self.settled(value), value in self.left
-        stored = {topic: max(self.received(value, topic), self.confirmed(value, topic)) for topic in self.bounds}
+        stored = {topic: max(self.possible(value, topic), self.confirmed(value, topic)) for topic in self.bounds}
         lacking = any(stored[topic] < least for topic, (least, _) in self.bounds.items())
         if value not in self.arrived:
             return

@@ -86,6 +86,16 @@ def test_who_repeats_is_named(ended: bool, named: str) -> None:
     assert blamed(story, "processed-twice") == {("application-1", named)}
 
 
+def test_an_end_of_one_that_did_not_own_the_partition_names_nobody() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=3000)
+    story.ends(0, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    assert blamed(story, "processed-twice") == {None}
+
+
 @pytest.mark.parametrize("moved", [True, False])
 def test_who_owned_the_partition_all_the_time_is_too_late(moved: bool) -> None:
     story = fed(within=1_000_000_000)

@@ -6,6 +6,7 @@ Each change of a history comes with its undoing in the findings; both histories 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -14,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from changes import CHANGES, TIES, Case, Draw, Rows, Sheet, changed_by, pieces, replaced, unrelated, untied
-from gallery import GALLERY, QUEUES
+from gallery import FEEDS, GALLERY, QUEUES
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from notation import History as Notated
@@ -25,10 +27,12 @@ from test_queue_reference import orderly_stories, queue_stories
 from test_spanning_reference import group_stories, transactional_stories
 
 from chaoskit.base import durable
+from chaoskit.contract.checkers.checker import PartitionSetting
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.compacting import dataset
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.findings.checking import find
+from chaoskit.judge.timing.timing import Load
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.tables import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.testing.synthetic.memory import Generated
@@ -113,15 +117,37 @@ def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, 
     rows = max(rows, max((sheet.messages.num_rows for sheet in case.parts), default=1) // 8)
     seed = data.draw(st.integers(0, 2**32))
     mixed = case.mapped(lambda table: out_of_order(table, seed), lambda table: out_of_order(table, seed))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(dataset, "ROW_GROUP_ROWS", rows),
-        patch.object(durable, "sync"),
-    ):
-        write(mixed if shuffled else case, Path(folder), data.draw)
-        findings = find(History.open(Path(folder)), case.parts[0].setting.bound_ns if case.parts else 1).to_pylist()
+    with patch.object(dataset, "ROW_GROUP_ROWS", rows):
+        findings = found_in_files(mixed if shuffled else case, data.draw)
 
     assert canonical(findings) == canonical(case.findings())
+
+
+@pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in (GALLERY | QUEUES | FEEDS).items()])
+@settings(max_examples=1)
+@given(data=st.data())
+def test_each_anomaly_of_the_gallery_is_found_in_files(make: Callable[[bool], Story], data: Data) -> None:
+    case = of_story(make(True))
+
+    assert canonical(found_in_files(case, data.draw)) == canonical(case.findings())
+
+
+def found_in_files(case: Case, draw: Draw) -> Rows:
+    """Write a run folder's files, and return what is found in them."""
+    with tempfile.TemporaryDirectory() as folder, patch.object(durable, "sync"):
+        write(case, Path(folder), draw)
+        setting = case.parts[0].setting if case.parts else PartitionSetting("t", 0)
+        findings: Rows = find(History.open(Path(folder)), setting.bound_ns, load_of(setting)).to_pylist()
+    return findings
+
+
+def load_of(setting: PartitionSetting) -> Load | None:
+    """Return the load that a setting speaks of."""
+    end_ns, stuck_ns = setting.load_end_ns, setting.stuck_ns
+    if end_ns is None:
+        return None
+    last_ns, every_ns = (end_ns, None) if stuck_ns is None else (stuck_ns, 0)
+    return Load(setting.load_start_ns, end_ns, last_ns, every_ns)
 
 
 def out_of_order(table: pa.Table, seed: int) -> pa.Table:

@@ -11,6 +11,7 @@ from pipeline_story import IN, IN_1, MS, OUT, OUT_2, Pipeline, pipeline
 from reference_pipelines import Application, Found
 
 from chaoskit.contract.checkers.checker import FaultWindow
+from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from checkers.pipeline.pipelines import PipelineChecker
 
 OWN = {anomaly.name for anomaly in PipelineChecker.anomalies}
@@ -37,7 +38,7 @@ def applications(draw: st.DrawFn) -> Pipeline:
         least = draw(st.integers(0, 2))
         story.needs(value, least, least + draw(st.integers(0, 1)))
     for place in draw(st.lists(st.sampled_from([IN, IN_1]), max_size=3)):
-        story.commit(draw(st.integers(0, 10)), place=place)
+        story.commit(draw(st.integers(0, 10)), place=place, first=draw(st.sampled_from([None, None, 0, 2, 7])))
     return story
 
 
@@ -81,6 +82,19 @@ def test_who_commits_before_its_work_and_is_killed_is_named() -> None:
     (detail,) = details(story, "unprocessed")
     assert "committed at 8.00 s, and application-1 ended at 8.05 s (signal SIGKILL)" in detail
     assert "commits before its work is done" in detail
+
+
+def test_of_those_who_share_a_partition_nobody_is_blamed_for_sure() -> None:
+    story = pipeline()
+    story.feed(range(4))
+    story.shared({0: 1, 1: 1}, 100)
+    story.write((0, 0), (1, 1), (2, 2), start=1000)
+    story.commit(3, 3000)
+    story.commit(4, 8000, first=3)
+    story.ends(1, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "committed at 8.00 s, and application-1 ended at 8.05 s (signal SIGKILL): if that one had it, it" in detail
 
 
 def test_another_instance_that_ends_is_not_blamed() -> None:
@@ -221,3 +235,14 @@ def test_an_input_that_was_stored_twice_may_have_twice_the_outputs() -> None:
     story.commit(8)
 
     assert not {"processed-twice", "half-processed"} & story.names()
+
+
+def test_a_sink_whose_outputs_have_no_ids_is_not_judged_and_the_others_are() -> None:
+    story = pipeline(sinks=(OUT, OUT_2))
+    story.feed(range(2))
+    story.write((UNIDENTIFIED, 0), (UNIDENTIFIED, 1))
+    story.write((0, 0), place=OUT_2)
+    story.commit(2)
+
+    assert story.names() == {"unattributed", "unprocessed"}
+    assert [row["value"] for row in story.only("unprocessed")] == [1]

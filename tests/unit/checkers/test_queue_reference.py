@@ -63,11 +63,13 @@ class _Maker:
         self.busy_ms: dict[str, int] = {}
         self.now_ms = 100
 
-    def op(self, client: str, f: str, *rows: Row, outcome: str = "ok", long: bool = False) -> None:
+    def op(
+        self, client: str, f: str, *rows: Row, outcome: str = "ok", long: bool = False, error: str | None = None
+    ) -> None:
         self.now_ms = max(self.now_ms + self.draw(STEPS_MS), self.busy_ms.get(client, 0))
         lasts = self.draw(st.sampled_from([5, 5, 700, 5000] if long else [5]))
         self.busy_ms[client] = self.now_ms + lasts
-        self.story.op(client, f, *rows, start=self.now_ms, lasts=lasts, outcome=outcome)
+        self.story.op(client, f, *rows, start=self.now_ms, lasts=lasts, outcome=outcome, error=error)
 
     def send(self) -> None:
         value, priority = self.draw(VALUES), self.draw(st.sampled_from([None, 0, 1, 2]))
@@ -82,8 +84,13 @@ class _Maker:
                 st.lists(st.tuples(VALUES, st.sampled_from(["ok", "ok", "ok", "corrupt"])), max_size=4)
             )
         ]
-        outcome = self.draw(st.sampled_from(["ok", "ok", "ok", "fail"]))
-        self.op(client or self.draw(st.sampled_from("abc")), "receive", *rows, outcome=outcome)
+        outcome, error = self.draw(
+            st.sampled_from(
+                [("ok", None), ("ok", None), ("ok", None), ("fail", "StreamLostError"), ("fail", "not connected")]
+            )
+        )
+        rows = [] if error == "not connected" else rows
+        self.op(client or self.draw(st.sampled_from("abc")), "receive", *rows, outcome=outcome, error=error)
 
     def settle(self, client: str | None = None, place: str = Q) -> None:
         how, kind = self.draw(

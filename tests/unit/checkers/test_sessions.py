@@ -28,3 +28,21 @@ def test_a_settlement_that_failed_ends_no_session(outcome: str, findings: dict[s
     story = _story(outcome)
 
     assert {name: len(story.only(name)) for name in story.names() & {"unacked-vanished", "unseen"}} == findings
+
+
+@pytest.mark.parametrize(
+    ("error", "findings"),
+    [
+        ("not connected", {"lost": 1}),  # nothing was sent to a consumer without a connection
+        ("StreamLostError", {"unseen": 1}),  # each of these connections may have had it
+    ],
+)
+def test_who_has_no_connection_is_given_nothing(error: str, findings: dict[str, int]) -> None:
+    story = Queue.of(1, delivery_limit=4)
+    story.op("c", "subscribe", start=50)
+    story.op("c", "receive", start=100, outcome="fail", error="StreamLostError")
+    for number in range(4):
+        story.op("c", "receive", start=200 + 20 * number, outcome="fail", error=error)
+    story.end()
+
+    assert {name: len(story.only(name)) for name in story.names() & {"lost", "unseen"}} == findings

@@ -101,6 +101,21 @@ def test_a_fault_of_an_instance_that_owns_nothing_proves_nothing(
     assert any("nothing was at stake" in problem for problem in judged.problems) != at_stake
 
 
+@pytest.mark.parametrize(("host", "at_stake"), [("n4", 7), ("n5", 0)])
+def test_of_a_partition_that_is_shared_an_instance_could_lose_what_it_held(
+    tmp_path: Path, host: str, at_stake: int
+) -> None:
+    run = ApplicationRun(tmp_path, "at-least-once")
+    shares = [("owned", ORDERS, 0, None, 0, 7), ("owned", ORDERS, 0, None, 1, 0)]
+    run.op("observer-0", "owner-seen", 19.8, observed=shares)
+    run.fault("kill", (host,), 20, 22)
+    run.committed(100, 19)
+    run.wrote(range(400), 50)
+    run.committed(400, 55)
+
+    assert _verdict(run).faults[0]["at_stake"] == at_stake
+
+
 @pytest.mark.parametrize(("committed", "at_stake"), [(4.0, 96), (19.5, 200)])
 def test_a_fault_of_the_database_may_take_what_was_committed_right_before(
     tmp_path: Path, committed: float, at_stake: int

@@ -133,8 +133,9 @@ def test_lines_that_no_identity_fits_are_shown(tmp_path: Path, client: Callable[
     application = {"run": ["app"]}
     reading = client("lines", writes={"lines": "stdout"}, identity={"json": "/id"}, application=application)
     (tmp_path / stdout_name(0)).write_text("paid 4\n")
-    reading.end()
+    history = reading.end()
 
+    assert received(history, "lines:stdout") == [(UNIDENTIFIED, 0)]
     why = reading.control.told["why"]
     assert why == "lines:stdout: identity fits no output; the first one is 'paid 4'"
 

@@ -102,6 +102,9 @@ def follow(job: Job[PipelineOptions]) -> None:
                 source.look(op, whole=over)
         reports.tell()
         time.sleep(0 if over else _POLL_S)
+    with recorder.operation(LOOK) as op:
+        for log in logs.values():
+            log.keep_misfit(op)
     for source in sources:
         source.audit()
     reports.finish()

@@ -28,14 +28,14 @@ class OutputLog:
 
     Attributes:
         identified: how many outputs have an input's id.
-        strange: the first output that has none, in words; empty if there is none.
+        strange: the first output that has none; None if there is none.
     """
 
     def __init__(
         self, recorder: Recorder, options: PipelineOptions, due_ns: Callable[[int], int | None] = lambda _: None
     ) -> None:
         self.identified: int = 0
-        self.strange: str = ""
+        self.strange: ReadRecord | None = None
         self._recorder = recorder
         self._find = options.identity.finder()
         self._writer = payload.Writer(recorder.run_id, payload.SIZE_MIN)
@@ -49,7 +49,8 @@ class OutputLog:
         return values
 
     def of_inputs(self, op: int, records: Sequence[ReadRecord]) -> list[bool]:
-        """Record those of some outputs that have an id, and return which have; the others are none."""
+        """Record those of some outputs that have an id, and return which have; the others are none, unless none has an
+        id (`keep_misfit`)."""
         values = [self._value(record) for record in records]
         identified = [value != UNIDENTIFIED for value in values]
         self.write(op, list(compress(records, identified)), list(compress(values, identified)))
@@ -58,9 +59,14 @@ class OutputLog:
     @property
     def misfit(self) -> str:
         """Why nothing that was written could be attributed; empty if something could, or nothing was written."""
-        return (
-            f"identity fits no output; the first one is {self.strange}" if self.strange and not self.identified else ""
-        )
+        if self.strange is None or self.identified:
+            return ""
+        return f"identity fits no output; the first one is {shown(self.strange)}"
+
+    def keep_misfit(self, op: int) -> None:
+        """Record the first output if nothing that was written could be attributed."""
+        if self.strange is not None and not self.identified:
+            self.write(op, [self.strange], [UNIDENTIFIED])
 
     def write(
         self, op: int, records: Sequence[ReadRecord], values: Sequence[int], counts: Sequence[int] | None = None
@@ -76,7 +82,7 @@ class OutputLog:
     def _value(self, record: ReadRecord) -> int:
         number = self._find(record.value, record.key, record.headers)
         if number is None or number >= UNIDENTIFIED:
-            self.strange = self.strange or shown(record)
+            self.strange = self.strange or record
             return UNIDENTIFIED
         self.identified += 1
         return number
