@@ -21,12 +21,12 @@ from chaoskit.model.observations.pipeline import (
     OwnBounds,
     Owners,
 )
-from chaoskit.model.observations.queue import QueueSettings
+from chaoskit.model.observations.queue import DeadLetters, QueueSettings
 from checkers.arrays.columns import changes
 from checkers.arrays.rows import INTACT
 from checkers.arrays.view import LogView
 
-FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT, ACTED, LEFT, WORN = range(12)
+FED, INPUT, COMMIT, OWNER, EXPECTED, WRITTEN, OWN, GONE, CUT, ACTED, LEFT, WORN, DEAD = range(13)
 """Kinds of rows, and what the columns mean.
 
 `FED`: the partition is fed; `value`: whether keys have an order; `number`: the bound of an output's age, ns; `key`:
@@ -41,7 +41,8 @@ database of the outputs took from `at_ns` to `number` what was not flushed; `val
 committed; `words`: the fault, the host and the setting. `ACTED`: instance `number` did what is at `position` in `ACTS`
 with the input `value`, or with an output of it. `LEFT`: the final read
 found the input `value` in its queue. `WORN`: the input `value` had been returned `number` times when it was last
-delivered, so that its queue drops it if it is returned once more."""
+delivered, so that its queue drops it if it is returned once more. `DEAD`: the final read found the input `value` among
+the dead letters of its queue."""
 
 EXTRACTS = pa.schema(
     [
@@ -120,6 +121,8 @@ def _queue(part: Part) -> Iterator[pa.Table]:
     yield _acts(part)
     left = np.unique(view.intact.value[view.operations.audits[view.intact.operation]])
     yield _rows(part, LEFT, left.size, value=left)
+    dead = np.unique(DeadLetters.read(part.observations).value)
+    yield _rows(part, DEAD, dead.size, value=dead)
     limit = {**dict(part.setting.imposed), **QueueSettings.read(part.observations).numbers}.get("delivery-limit")
     if limit is not None:
         receives, earlier = view.intact, _earlier(part)

@@ -24,7 +24,7 @@ from checkers.pipeline import queue_blame
 from checkers.pipeline.blame import of_owner, of_repeated, of_unprocessed
 from checkers.pipeline.blamed import Blame
 from checkers.pipeline.extracts import EXTRACTS, extract_of
-from checkers.pipeline.queue_blame import of_left
+from checkers.pipeline.queue_blame import of_dead_lettered, of_left
 from checkers.pipeline.view import PipelineView, Sink
 
 MODELS = (OUTPUT,)
@@ -45,6 +45,17 @@ HALF_PROCESSED = Anomaly(
     "an input has some of its outputs, and not all of them",
     MODELS,
     about=About.READING,
+    only_with=Piped,
+    of_application=True,
+)
+INPUT_DEAD_LETTERED = Anomaly(
+    "input-dead-lettered",
+    "an input has no output, and is among the dead letters of its queue",
+    MODELS,
+    measured=True,
+    about=About.READING,
+    notable=True,
+    remedy="look why the application rejected it, or returned it too often",
     only_with=Piped,
     of_application=True,
 )
@@ -129,7 +140,15 @@ def unprocessed_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input; `other_op` is the commit behind it, or settled it, at `at_ns`."""
     lacks_all, _ = view.missing
     at_ns, _ = view.done
-    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view)), at_ns, _why_missing(view))
+    rows = np.flatnonzero(lacks_all & _done(view) & ~view.dead)
+    return _of_inputs(view, UNPROCESSED, rows, at_ns, _why_missing(view))
+
+
+def dead_lettered_cases(view: PipelineView) -> pa.Table:
+    """Evidence: as of `unprocessed`."""
+    lacks_all, _ = view.missing
+    at_ns, _ = view.done
+    return _of_inputs(view, INPUT_DEAD_LETTERED, np.flatnonzero(lacks_all & view.dead), at_ns, of_dead_lettered)
 
 
 def half_processed_cases(view: PipelineView) -> pa.Table:
@@ -352,6 +371,7 @@ def too_late_cases(view: PipelineView) -> pa.Table:
 
 _CASES = (
     (UNPROCESSED, unprocessed_cases),
+    (INPUT_DEAD_LETTERED, dead_lettered_cases),
     (HALF_PROCESSED, half_processed_cases),
     (NOT_DRAINED, not_drained_cases),
     (PROCESSED_TWICE, processed_twice_cases),

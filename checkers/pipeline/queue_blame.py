@@ -80,6 +80,18 @@ def of_left(view: PipelineView, index: int) -> Blame:
     return Blame(f"{who} was given it at {at}, and did not settle it", life)
 
 
+def of_dead_lettered(view: PipelineView, index: int) -> Blame:
+    """Return what became of an input that is among the dead letters."""
+    record = _record(view)
+    last, given = int(record.last[index]), record.of(index, GIVEN).size
+    if last == NONE:
+        return Blame("nobody was seen giving it back")
+    who, at = f"application-{record.instance[last]}", _s(int(record.at_ns[last]))
+    did = "rejected it without requeueing" if int(record.act[last]) == REJECT else "was the last to have it"
+    deliveries = f"{given} {'delivery' if given == 1 else 'deliveries'}"
+    return Blame(f"{who} {did} at {at}, after {deliveries}", _life(view, last))
+
+
 def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> Blame:
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     record = _record(view)

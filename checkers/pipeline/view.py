@@ -17,6 +17,7 @@ from checkers.pipeline.extracts import (
     ACTED,
     COMMIT,
     CUT,
+    DEAD,
     EXPECTED,
     FED,
     GONE,
@@ -241,6 +242,13 @@ class PipelineView:
         """Whether each input is in the topic that the application reads."""
         present: Flags = self.copies > 0
         return present
+
+    @cached_property
+    def dead(self) -> Flags:
+        """Whether each input is among the dead letters of its queue."""
+        flags, at = np.zeros(self.value.size, np.bool_), self._input(self._of(DEAD)["value"])
+        flags[at[at != NONE]] = True
+        return flags
 
     @cached_property
     def queue(self) -> QueueRecord | None:

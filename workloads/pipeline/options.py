@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.options import Command
+from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.load.partitioned import routes_over
 from chaoskit.model.place import Place
 from workloads.pipeline.identity import Identity
@@ -22,12 +23,28 @@ Promise = Literal["at-least-once", "exactly-once", "at-most-once"]
 
 
 class SourceOptions(StoredOptions):
-    """What the application reads: a topic, or a queue."""
+    """What the application reads: a topic, or a queue.
+
+    Attributes:
+        dead_letters: whether what is rejected, or returned too often, goes from the queue to another one.
+    """
+
+    dead_letters: bool = False
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        check_kind(self, {"topic": frozenset({"partitions"}), "queue": frozenset({"type"})})
+        check_kind(self, {"topic": frozenset({"partitions"}), "queue": frozenset({"type", "dead_letters"})})
         return self
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """What its queue is declared with."""
+        return {"dead-letters": 1} if self.dead_letters else {}
+
+    @property
+    def dead_name(self) -> str:
+        """The queue of its dead letters; empty: it has none."""
+        return self.name + DEAD if self.dead_letters else ""
 
 
 def _as_list(given: Any) -> Any:

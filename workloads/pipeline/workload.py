@@ -44,11 +44,14 @@ class PipelineWorkload:
 
     def topics(self, options: PipelineOptions, brokers: int) -> list[Topic]:
         source, model = options.reads, QUEUE if options.queued else LOG
-        reads = Topic(source.name, model, source.partitions, source.copies(brokers), source.type)
+        copies, settings = source.copies(brokers), tuple(source.settings.items())
+        reads = [Topic(source.name, model, source.partitions, copies, source.type, settings)]
+        if source.dead_name:
+            reads.append(Topic(source.dead_name, QUEUE, 1, copies, source.type, (("dead-letters-of", 1),)))
         writes = [Topic(sink.name, OUTPUT, sink.partitions, sink.copies(brokers), sink.type) for sink in options.topics]
         others = [Topic(sink.name, OUTPUT, stored=False) for sink in (*options.endpoints, *options.rows)]
         lines = [Topic(sink.name, OUTPUT, options.writers(sink), stored=False) for sink in options.files]
-        return [reads, *writes, *others, *lines]
+        return [*reads, *writes, *others, *lines]
 
     def tasks(self, options: PipelineOptions) -> list[Task]:
         collectors = [Task(CONSUMER, 0)] if options.topics else []

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 
 from chaoskit.contract.clients.client import Settlement
 from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
-from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
+from chaoskit.load.dead_letters import note_death
 from chaoskit.load.draining import Draining
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts
 from chaoskit.load.settings import settings_of
 from chaoskit.model import payload
-from chaoskit.model.observations.queue import OTHER_QUEUE, Cancelled, Consuming, DeadLettered, Settled
+from chaoskit.model.observations.queue import Cancelled, Consuming, Settled
 from chaoskit.model.outcome import FAIL, OK
 from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
-_UNTOLD = "", 0
 
 
 def consume(job: Job[QueueOptions]) -> None:
@@ -71,7 +70,8 @@ class QueueReceiver(Draining):
         received_ns, values = self._recorder.received(op, [arrival.delivery for arrival in arrivals])
         chosen: dict[str, list[tuple[Arrival, int]]] = {"nack": [], "reject": [], "ack": []}
         for arrival, value in zip(arrivals, values, strict=True):
-            self._note_death(op, arrival, value)
+            if value != payload.NO_VALUE:
+                note_death(self._recorder, op, arrival, value)
             if self._choices.refuses(value):
                 chosen["nack"].append((arrival, value))
             elif self._choices.rejects(value):
@@ -113,17 +113,6 @@ class QueueReceiver(Draining):
             else:
                 self._recorder.observe(op, queue, 0, Cancelled())
         return again
-
-    def _note_death(self, op: int, arrival: Arrival, value: int) -> None:
-        """Record why a dead letter was dead-lettered, with the queue that it was sent to."""
-        topic, death = arrival.delivery.topic, arrival.death
-        if not topic.endswith(DEAD) or value == payload.NO_VALUE:
-            return
-        source = topic.removesuffix(DEAD)
-        reason, count = _UNTOLD if death is None else (death.reason, death.times)
-        if death is not None and death.queue != source:
-            reason = OTHER_QUEUE
-        self._recorder.observe(op, source, 0, DeadLettered(value, reason, count))
 
     def _settle(self, chosen: Sequence[tuple[Arrival, int]], how: Settlement) -> None:
         if not chosen:

@@ -96,6 +96,17 @@ def ambiguous_output(broken: bool) -> Queued:
     return story
 
 
+@shows("input-dead-lettered")
+def input_dead_lettered(broken: bool) -> Queued:
+    story = queued()
+    story.feed([0])
+    story.given(0)
+    story.settled("reject", 0)
+    if broken:
+        story.dead(0)
+    return story
+
+
 def unseen(broken: bool) -> Queued:
     """What the broker confirmed to the application, and nobody received; of a log, `unseen` is shown elsewhere."""
     story = queued()

@@ -13,7 +13,7 @@ from chaoskit.contract.workloads.datamodel import OUTPUT, QUEUE
 from chaoskit.model.audit import Drained
 
 MS = 1_000_000
-IN, OUT, OUT_2 = "in/0", "out/0", "out2/0"
+IN, OUT, OUT_2, DEAD = "in/0", "out/0", "out2/0", "in.dead/0"
 
 
 @dataclass
@@ -55,6 +55,13 @@ class Queued(Story):
     def write(self, value: int, place: str = OUT, start: int | None = None, before: int = 0) -> None:
         """An output was received, which had been delivered so often before."""
         self.op("consumer-0", "receive", received(place, value, None, delivery=before), start=start)
+
+    def dead(self, *values: int, reason: str = "rejected") -> None:
+        """The final read found these inputs among the dead letters."""
+        for value in values:
+            death = observed("dead-lettered", IN, value, 1, reason)
+            self.op("auditor", "receive", received(DEAD, value, None, delivery=0), death, start=90_000)
+            self.op("auditor", "ack", observed("acked", DEAD, value), start=90_010)
 
     def left(self, *values: int) -> None:
         """The final read found these inputs."""

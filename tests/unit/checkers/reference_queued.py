@@ -35,6 +35,7 @@ class QueuedApplication:
             and story.limit is not None
             and row["delivery"] >= story.limit
         }
+        self.dead = {row["value"] for row in observations if row["kind"] == "dead-lettered"}
         self.acts = [row for row in observations if row["kind"] == "acted"]
 
     def settled(self, value: int) -> bool:
@@ -101,7 +102,9 @@ class QueuedApplication:
         if value not in self.arrived:
             return
         if any(least for least, _ in self.bounds.values()) and not any(stored.values()):
-            if left or done:
+            if value in self.dead:
+                yield "input-dead-lettered", value
+            if left or (done and value not in self.dead):
                 yield "not-drained" if left else "unprocessed", value
         elif lacking and (done or left):
             yield "half-processed", value

@@ -12,7 +12,7 @@ from reference_queued import Found, QueuedApplication
 
 from checkers.pipeline.pipelines import PipelineChecker
 
-BY_INPUT = ("unprocessed", "half-processed", "not-drained")
+BY_INPUT = ("unprocessed", "half-processed", "not-drained", "input-dead-lettered")
 
 
 @st.composite
@@ -36,6 +36,7 @@ def applications(draw: st.DrawFn) -> Queued:
         else:
             story.settled(step, value)
     story.left(*draw(st.sets(st.integers(0, 5))))
+    story.dead(*draw(st.sets(st.integers(0, 5), max_size=2)))
     return story
 
 
@@ -115,6 +116,16 @@ def test_who_rejects_without_a_dead_letter_exchange_is_named() -> None:
     detail = details(story, "unprocessed")
     assert "application-1 rejected it at 1.10 s without requeueing" in detail
     assert "no dead letter exchange" in detail
+
+
+def test_what_is_among_the_dead_letters_is_not_gone() -> None:
+    story = given_one()
+    story.settled("reject", 0, 1100)
+    story.dead(0)
+
+    detail = details(story, "input-dead-lettered")
+    assert detail == "application-1 rejected it without requeueing at 1.10 s, after 1 delivery"
+    assert "unprocessed" not in story.names()
 
 
 def test_who_returns_an_input_until_its_queue_drops_it_is_named() -> None:

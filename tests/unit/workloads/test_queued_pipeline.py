@@ -10,8 +10,9 @@ from typing import Any
 from loads import RUN, Control, Powers
 
 from chaoskit.contract.clients.application import ReadRecord
-from chaoskit.contract.clients.queue import Arrival
+from chaoskit.contract.clients.queue import Arrival, Death
 from chaoskit.contract.clients.traffic import Act, Passed
+from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.contract.workloads.workload import CONSUMER, DRAINER, OBSERVER, PRODUCER, Job, Task
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
@@ -22,6 +23,7 @@ from chaoskit.history.recording.wal import WalWriter
 from chaoskit.model.audit import Drained
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.observations.pipeline import ACTS, UNIDENTIFIED, InstanceActs
+from chaoskit.model.observations.queue import DeadLetters
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.outcome import OK
 from workloads.pipeline.options import PipelineOptions
@@ -69,7 +71,9 @@ class Memory(Powers):
         arrivals: list[Arrival] = []
         for queue in self._queues:
             for payload, before in self.queues[queue]:
-                arrivals.append(Arrival(Delivery(queue, 0, None, payload, NO_POSITION, before), len(arrivals)))
+                death = Death("rejected", "t1-orders", 1) if queue.endswith(DEAD) else None
+                delivery = Delivery(queue, 0, None, payload, NO_POSITION, before)
+                arrivals.append(Arrival(delivery, len(arrivals), death))
             self.queues[queue] = []
         return arrivals, None
 
@@ -104,10 +108,10 @@ def passed(act: Act, value: int, *, queue: str = "t1-orders", at_ns: int, **more
 class Run:
     """A run whose clients work one after the other."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **reads: Any) -> None:
         self.folder = folder
         self.memory = Memory()
-        queues = {"reads": {"queue": "orders"}, "writes": {"queue": "payments"}}
+        queues = {"reads": {"queue": "orders", **reads}, "writes": {"queue": "payments"}}
         self.options = PipelineOptions.model_validate({**queues, "application": {"run": ["app"]}, "rate": 1000})
         (folder / "wal").mkdir()
         write_origin(folder / "wal")
@@ -204,3 +208,14 @@ def test_the_final_read_takes_what_is_left(tmp_path: Path) -> None:
     assert run.received("orders") == [(value, 0) for value in range(fed)]
     assert run.received("payments") == [(0, 0)]
     assert run.history().audit("orders", 0) == Drained(complete=True)
+
+
+def test_the_final_read_takes_dead_letters(tmp_path: Path) -> None:
+    run = Run(tmp_path, dead_letters=True)
+    run.memory.queues["t1-orders.dead"] = [(b"7", 0)]
+    reported = run.work(Task(AUDITOR, 0), looks=10**6)
+
+    assert reported == {"audited": True, "why": ""}
+    assert run.received("orders.dead") == [(7, 0)]
+    (orders,) = [partition for partition in run.history().partitions if partition.topic == "orders"]
+    assert DeadLetters.read(read_observations(orders)).value.tolist() == [7]

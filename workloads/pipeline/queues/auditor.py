@@ -16,7 +16,8 @@ def audit(job: Job[PipelineOptions]) -> None:
     job.control.wait_start()
     recorder, options = job.recorder, job.options
     op = recorder.invoke("audit")
-    receiver = PipelineReceiver(job, [options.reads.name, *(sink.name for sink in options.topics)])
+    dead = [options.reads.dead_name] if options.reads.dead_name else []
+    receiver = PipelineReceiver(job, [*dead, options.reads.name, *(sink.name for sink in options.topics)])
     why = audit_queues(receiver, recorder, _IDLE_S, lambda: job.control.stopping)
     receiver.close()
     recorder.complete(op, INFO if why else OK, why or None)

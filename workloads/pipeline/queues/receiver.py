@@ -8,6 +8,7 @@ from functools import partial
 from chaoskit.contract.clients.application import ReadRecord
 from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.workload import Job
+from chaoskit.load.dead_letters import note_death
 from chaoskit.load.draining import Draining
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import Schedule
@@ -29,7 +30,7 @@ class PipelineReceiver(Draining):
 
     Args:
         job: the client's job.
-        queues: their names in the workload; that of the inputs may be among them.
+        queues: their names in the workload; that of the inputs, and that of dead letters, may be among them.
         due_ns: tells when an input was due; see `OutputLog`.
 
     Attributes:
@@ -40,7 +41,8 @@ class PipelineReceiver(Draining):
         self, job: Job[PipelineOptions], queues: Sequence[str], due_ns: Callable[[int], int | None] = lambda _: None
     ) -> None:
         self._clients = job.clients.power(QueueClients)
-        self._inputs = job.recorder.in_system(job.options.reads.name)
+        reads = job.options.reads
+        self._inputs = {job.recorder.in_system(name) for name in (reads.name, reads.dead_name) if name}
         self._value_of = partial(value_of, make=job.options.payload.maker())
         self.log = OutputLog(job.recorder, job.options, due_ns)
         super().__init__(job.recorder, job.task.index, queues)
@@ -49,17 +51,20 @@ class PipelineReceiver(Draining):
         """Receive and settle what is available; return the number of messages."""
         op = self._recorder.invoke("receive")
         arrivals, error = self.consumer.poll(_POLL_S, _MESSAGES_MAX)
-        inputs = [arrival for arrival in arrivals if arrival.delivery.topic == self._inputs]
-        outputs = [arrival for arrival in arrivals if arrival.delivery.topic != self._inputs]
+        inputs = [arrival for arrival in arrivals if arrival.delivery.topic in self._inputs]
+        outputs = [arrival for arrival in arrivals if arrival.delivery.topic not in self._inputs]
         known = (self._value_of(arrival.delivery.payload) for arrival in inputs)
         values = [UNIDENTIFIED if value is None else value for value in known]
         self.log.write(op, _records(inputs), values, _counts(inputs))
+        for arrival, value in zip(inputs, values, strict=True):
+            if value != UNIDENTIFIED:
+                note_death(self._recorder, op, arrival, value)
         self.log.outputs(op, _records(outputs), _counts(outputs))
         self._recorder.complete(op, OK if error is None else FAIL, error)
         if arrivals:
             op = self._recorder.invoke("ack")
-            for value in values:
-                self._recorder.observe(op, self._inputs, 0, Settled(value, "ack"))
+            for arrival, value in zip(inputs, values, strict=True):
+                self._recorder.observe(op, arrival.delivery.topic, 0, Settled(value, "ack"))
             self._recorder.complete(op, *self.consumer.settle([arrival.tag for arrival in arrivals], "ack"))
         return len(arrivals)
 

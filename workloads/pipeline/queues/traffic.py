@@ -51,7 +51,10 @@ class _Watch:
         self._reports = Reports(job.control, recorder)
         self._reported = {"owned": 0, "held": 0}
         with recorder.operation("declare") as op:
-            recorder.observe(op, self._inputs, 0, QueueSettings({"application": 1}))
+            recorder.observe(op, self._inputs, 0, QueueSettings({"application": 1, **options.reads.settings}))
+            if options.reads.dead_name:
+                dead = recorder.in_system(options.reads.dead_name)
+                recorder.observe(op, dead, 0, QueueSettings({"dead-letters-of": 1}))
         self._traffic = job.clients.power(QueueApplicationClients).traffic(self._hosts)
 
     def look(self) -> None:
