@@ -6,7 +6,7 @@ was stored. Cost: O(n log n) for n inputs and outputs, and a sentence for each f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.delivery.loss import UNSEEN
 from checkers.pipeline import queue_blame
 from checkers.pipeline.blame import of_owner, of_repeated, of_unprocessed
-from checkers.pipeline.blamed import Blame
+from checkers.pipeline.blamed import Blame, accused, coded
 from checkers.pipeline.extracts import EXTRACTS, extract_of
 from checkers.pipeline.queue_blame import of_dead_lettered, of_left
 from checkers.pipeline.view import PipelineView, Sink
@@ -187,31 +187,13 @@ def unseen_cases(view: PipelineView) -> pa.Table:
     return merged(tables)
 
 
-def _coded(blames: Sequence[Blame]) -> tuple[list[str], Ints]:
-    """Return the different reasons, and for each finding the index of its own."""
-    codes = {words: code for code, words in enumerate(dict.fromkeys(blame.words for blame in blames))}
-    return list(codes), np.array([codes[blame.words] for blame in blames], np.int64)
-
-
-def _accused(blames: Sequence[Blame], mine: Flags) -> pa.ListArray:
-    """Return the operation by which the instance of each chosen finding is known, if it is."""
-    return pa.array(
-        [
-            None if blame.op == NONE else [blame.op]
-            for blame, chosen in zip(blames, mine.tolist(), strict=True)
-            if chosen
-        ],
-        pa.list_(pa.int64()),
-    )
-
-
 def _of_inputs(
     view: PipelineView, anomaly: Anomaly, rows: Ints, at_ns: Ints, why: Callable[[PipelineView, int], Blame]
 ) -> pa.Table:
     if not rows.size:
         return no_findings()
     blames = [why(view, index) for index in rows.tolist()]
-    words, code = _coded(blames)
+    words, code = coded(blames)
     _, commit = view.done
     tables = []
     for number, setting in enumerate(view.settings):
@@ -227,7 +209,7 @@ def _of_inputs(
                 position=view.position[chosen],
                 op=view.op[chosen],
                 other_op=commit[chosen],
-                other_ops=_accused(blames, mine),
+                other_ops=accused(blames, mine),
                 at_ns=np.where(at_ns[chosen] == NONE, view.acked_ns[chosen], at_ns[chosen]),
             )
         )
@@ -257,7 +239,7 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
 
 
 def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, blames: list[Blame], **evidence: Ints) -> Iterator[pa.Table]:
-    words, code = _coded(blames)
+    words, code = coded(blames)
     for number in np.unique(sink.partition[rows]).tolist():
         mine = sink.partition[rows] == number
         value = sink.value[rows][mine]
@@ -270,7 +252,7 @@ def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, blames: list[Blame], *
             position=sink.position[rows][mine],
             op=sink.op[rows][mine],
             at_ns=sink.at_ns[rows][mine],
-            other_ops=_accused(blames, mine),
+            other_ops=accused(blames, mine),
             **{name: column[mine] for name, column in evidence.items()},
         )
 
