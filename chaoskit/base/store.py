@@ -34,6 +34,9 @@ IDS = "ids.jsonl"
 EXPOSURE = "exposure.json"
 """The durability lag and the loss windows in each second of a run whose disks were recorded."""
 
+LOGS = "logs"
+"""Folder with the logs of processes, by host."""
+
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
 

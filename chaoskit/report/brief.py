@@ -14,6 +14,7 @@ from chaoskit.judge.verdict.bounds import describe
 from chaoskit.judge.verdict.verdict import VALID, Found, Verdict
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
+from chaoskit.report.printed import printed_lines
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command, silence
 from chaoskit.report.words import p99
@@ -34,7 +35,7 @@ def brief(verdict: Verdict, folder: Path) -> str:
     verdict = plain(verdict)
     ending = list(_ending(verdict, folder))
     lines = [*_wrapped(head(verdict), first=""), *_reasons(verdict), ""]
-    lines += [*_anomalies(verdict), *_faults(verdict.faults), *_cost(verdict)]
+    lines += [*_anomalies(verdict, folder), *_faults(verdict.faults), *_cost(verdict)]
     if len(lines) + len(ending) > LINES:
         lines = [*lines[: LINES - len(ending) - 1], "  ... (--details)"]
     return "\n".join([*lines, *ending])
@@ -61,7 +62,7 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield f"  and {len(new) - _SHOWN} more reasons"
 
 
-def _anomalies(verdict: Verdict) -> Iterator[str]:
+def _anomalies(verdict: Verdict, folder: Path) -> Iterator[str]:
     """Yield what was found, what is not allowed first, with its cause and remedy; what follows from it in one line."""
     known = installed.anomalies()
     shown = {name for name, anomaly in verdict.anomalies.items() if not (known[name].measured and anomaly.allowed)}
@@ -78,7 +79,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
             roots.append((name, []))
     roots.sort(key=lambda root: verdict.anomalies[root[0]].allowed)
     for name, following in roots[:_SHOWN]:
-        yield from _anomaly(name, verdict.anomalies[name], following)
+        yield from _anomaly(name, verdict.anomalies[name], following, folder)
     if rest := roots[_SHOWN:]:
         named = ", ".join(f"{name} {verdict.anomalies[name].count:,}" for name, _ in rest)
         yield from _wrapped([f"also found: {named}"], most=2)
@@ -89,7 +90,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         yield from _wrapped([f"settings that would allow a loss: {'; '.join(verdict.tolerated)}"], most=2)
 
 
-def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[str]:
+def _anomaly(name: str, anomaly: Found, following: Sequence[str], folder: Path) -> Iterator[str]:
     yield f"  {name}: {anomaly.count:,}  {'allowed' if anomaly.allowed else 'NOT ALLOWED'}"
     causes = sorted(anomaly.causes, key=lambda cause: -cause["count"])
     for cause in causes[:_CAUSES]:
@@ -101,6 +102,7 @@ def _anomaly(name: str, anomaly: Found, following: Sequence[str]) -> Iterator[st
         yield from _wrapped([anomaly.why], first="    ", most=2)
     if installed.anomalies()[name].of_application and anomaly.examples:
         yield from _wrapped([anomaly.examples[0]["detail"]], first="    ", most=3)
+        yield from printed_lines(folder, name, anomaly.examples[0])
     if anomaly.remedy:
         yield from _wrapped([f"to prevent it: {anomaly.remedy}"], first="    ", most=2)
     if following:

@@ -62,7 +62,7 @@ def run_page(folder: Path) -> str:
             else ""
             for fault in verdict["faults"]
         ],
-        anomalies=anomaly_rows(verdict),
+        anomalies=anomaly_rows(verdict, folder),
         strip=run_charts.strip(series, bands, anomalies, domain),
         figures=run_charts.figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))
         + exposed.figures(_course(folder), domain),

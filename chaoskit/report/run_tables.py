@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Gone
 from chaoskit.judge.verdict.headline import StoredAnomaly
 from chaoskit.report.following import in_order
+from chaoskit.report.printed import printed_around
 from chaoskit.report.summary import describe_example
 from chaoskit.report.words import PHASE_WORDS
+
+_LINES = 20
+"""So many lines of a log are shown around a finding."""
 
 
 def latency_rows(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:
@@ -30,8 +35,9 @@ def latency_rows(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple
     return [(text, point) for text, point in rows if point]
 
 
-def anomaly_rows(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words."""
+def anomaly_rows(verdict: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """Return the anomalies, disallowed first and what follows from a loss after it, with examples in words and what
+    the application printed around the first one."""
     anomalies = sorted(verdict["anomalies"].items(), key=lambda named: (named[1]["allowed"], -named[1]["count"]))
     ordered = in_order({name: StoredAnomaly.of(anomaly) for name, anomaly in anomalies})
     return [
@@ -41,6 +47,7 @@ def anomaly_rows(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
             "follows": follows,
             **anomaly,
             "examples": [describe_example(example) for example in anomaly["examples"]],
+            "printed": next((printed_around(folder, name, example, _LINES) for example in anomaly["examples"]), None),
         }
         for name, follows in ordered
         if (anomaly := verdict["anomalies"][name])

@@ -17,6 +17,7 @@ from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.report.figures import exposed
 from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
+from chaoskit.report.printed import printed_lines
 from chaoskit.report.words import (
     PHASE_WORDS,
     describe_machine,
@@ -40,7 +41,15 @@ def summary(verdict: Verdict, folder: Path) -> str:
     """Return the summary of one run as plain text; what systems said is escaped, and stays on its line."""
     verdict = plain(verdict)
     return "\n".join(
-        [*_done(verdict), "", *_anomaly_lines(verdict), "", *_measured(verdict), "", *_conclusion(verdict, folder)]
+        [
+            *_done(verdict),
+            "",
+            *_anomaly_lines(verdict, folder),
+            "",
+            *_measured(verdict),
+            "",
+            *_conclusion(verdict, folder),
+        ]
     )
 
 
@@ -220,12 +229,14 @@ def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"{where} was not read from position {bounds['from']:,} to {bounds['to']:,}"
 
 
-def _anomaly_lines(verdict: Verdict) -> list[str]:
+def _anomaly_lines(verdict: Verdict, folder: Path) -> list[str]:
     lines = ["What was found"]
     for name, follows in in_order(verdict.anomalies):
         described = describe_anomaly(name, verdict.anomalies[name], complete=verdict.audit["complete"])
         new = [line for line in described if line.startswith("    for example") or line not in lines]
         lines += [f"    {line}" for line in ["  and so:", *new]] if follows else new
+        for example in verdict.anomalies[name].examples[:1]:
+            lines += printed_lines(folder, name, example)
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
 

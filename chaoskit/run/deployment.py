@@ -31,9 +31,6 @@ from chaoskit.scenario.machine import rooting, roots_of
 from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan
 
-LOGS = "logs"
-"""Folder of a run folder with the logs of processes, by host."""
-
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
@@ -249,7 +246,7 @@ def collect_logs(service: Powered, folder: Path) -> None:
 
     def collect(host: ServiceHost) -> None:
         for name in installation.services(host):
-            target = folder / LOGS / host.name / f"{name}.log"
+            target = folder / store.LOGS / host.name / f"{name}.log"
             try:
                 host.get(host.log_path(name), target)
             except (ChaoskitError, OSError) as error:

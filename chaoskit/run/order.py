@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from chaoskit.base import store
 from chaoskit.contract.workloads.application import APPLICATION
 from chaoskit.history.format.origin import read_run_id
-from chaoskit.run.deployment import LOGS, Deployment
+from chaoskit.run.deployment import Deployment
 from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
 
@@ -32,7 +33,7 @@ def make_order(plan: Plan, deployment: Deployment, folder: Path, tenancy: Tenanc
         "namespace": tenancy.namespace,
         "bound_ns": scenario.recovery,
         "application_hosts": [host.address for host in deployment.application_hosts],
-        "logs": str(folder / LOGS / APPLICATION),
+        "logs": str(folder / store.LOGS / APPLICATION),
         "database": tenancy.database,
         "database_host": scenario.cluster.database_host,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.base.columns import NONE
+from checkers.pipeline.blamed import Blame
 from checkers.pipeline.view import PipelineView
 
 _NOTICED_NS = 1_500_000_000
@@ -16,37 +17,38 @@ _CLEAN = "status 0"
 """How an instance ends that was asked to, and did so by itself."""
 
 
-def of_unprocessed(view: PipelineView, index: int) -> str:
+def of_unprocessed(view: PipelineView, index: int) -> Blame:
     """Return why an input whose offset was committed has no output."""
     at_ns, _ = view.committed
     committed_ns = int(at_ns[index])
     if committed_ns == NONE:
-        return "nobody committed its offset, and what came after it was processed: it was skipped"
+        return Blame("nobody committed its offset, and what came after it was processed: it was skipped")
     for sink in view.sinks:
         if lost := _of_lost(view, index, sink.topic, committed_ns):
-            return lost
+            return Blame(lost)
     return _of_commit(view, index, committed_ns) or _given_up(view, index, committed_ns)
 
 
-def of_half_processed(view: PipelineView, index: int) -> str:
+def of_half_processed(view: PipelineView, index: int) -> Blame:
     """Return why an input has too few outputs in some sinks."""
     at_ns, _ = view.committed
     committed_ns, lacking = int(at_ns[index]), view.lacking(index)
-    reasons = [
-        *(_of_lost(view, index, topic, committed_ns) for topic in lacking),
-        _of_parted(view, index, committed_ns),
-        _of_commit(view, index, committed_ns) if committed_ns != NONE else "",
-        _of_relay(view, index, committed_ns),
-        _given_up(view, index, committed_ns) if committed_ns != NONE else "nobody committed its offset",
-    ]
-    return f"too few in {' and '.join(lacking)}: {next(filter(None, reasons))}"
+    lost = next(filter(None, (_of_lost(view, index, topic, committed_ns) for topic in lacking)), "")
+    blame = Blame(lost) if lost else _of_parted(view, index, committed_ns)
+    if blame is None and committed_ns != NONE:
+        blame = _of_commit(view, index, committed_ns)
+    blame = blame or _of_relay(view, index, committed_ns)
+    if blame is None:
+        uncommitted = Blame("nobody committed its offset")
+        blame = uncommitted if committed_ns == NONE else _given_up(view, index, committed_ns)
+    return blame._replace(words=f"too few in {' and '.join(lacking)}: {blame.words}")
 
 
-def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
-    """Return how an end between two outputs of an input left it with the first; empty if nothing shows that."""
+def _of_parted(view: PipelineView, index: int, committed_ns: int) -> Blame | None:
+    """Return how an end between two outputs of an input left it with the first; None if nothing shows that."""
     output = view.first_output(index)
     if output is None:
-        return ""
+        return None
     topic, since_ns, seen_ns = output
     until_ns = _NEVER if committed_ns == NONE else committed_ns
     for instance in _owners(view, int(view.place[index]), since_ns, seen_ns):
@@ -56,32 +58,33 @@ def _of_parted(view: PipelineView, index: int, committed_ns: int) -> str:
             who = _ended(view, end) if instance is not None else f"{_ended(view, end)}, if that one had it,"
             seen = f"{who} {after} its output in {topic}, read at {_s(seen_ns)}"
             if committed_ns == NONE:
-                return f"nobody committed its offset, and {seen}"
-            return (
+                return Blame(f"nobody committed its offset, and {seen}")
+            return Blame(
                 f"{seen}, and before its offset was committed at {_s(committed_ns)}: they are not one step, and a "
-                "repetition leaves out the rest; write all in one transaction, such as with an outbox"
+                "repetition leaves out the rest; write all in one transaction, such as with an outbox",
+                NONE if instance is None else int(view.ends.op[end]),
             )
-    return ""
+    return None
 
 
-def _of_relay(view: PipelineView, index: int, committed_ns: int) -> str:
+def _of_relay(view: PipelineView, index: int, committed_ns: int) -> Blame | None:
     """Return which other instance than that of an input ended after its first output, and may have been the one to
-    write what is missing; empty if none did."""
+    write what is missing; None if none did."""
     output = view.first_output(index)
     if output is None:
-        return ""
+        return None
     topic, since_ns, seen_ns = output
     until_ns = max(seen_ns, committed_ns) + 2 * view.commit_gap_ns + _NOTICED_NS
     owners = _owners(view, int(view.place[index]), since_ns, seen_ns, max(seen_ns, committed_ns))
     others = () if None in owners else sorted(set(view.ends.instance.tolist()).difference(owners))
     for instance in others:
         if (end := view.ends.between(since_ns, until_ns, instance)) is not None:
-            return (
+            return Blame(
                 f"its output in {topic} was read at {_s(seen_ns)}, and {_ended(view, end)}, which did not own its "
                 "partition: if that is a relay, it marks as published what nobody has acknowledged yet; look also at "
                 "delivery reports"
             )
-    return ""
+    return None
 
 
 def _owners(view: PipelineView, place: int, *at_ns: int) -> list[int | None]:
@@ -95,8 +98,8 @@ def _ended(view: PipelineView, end: int) -> str:
     return f"application-{ends.instance[end]} ended at {_s(int(ends.at_ns[end]))} ({ends.words[end]})"
 
 
-def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
-    """Return what happened about the commit of an input whose output is missing; empty if nothing did."""
+def _of_commit(view: PipelineView, index: int, committed_ns: int) -> Blame | None:
+    """Return what happened about the commit of an input whose output is missing; None if nothing did."""
     place = int(view.place[index])
     owner = view.owner(place, committed_ns + _NOTICED_NS)
     before = view.owner(place, committed_ns)
@@ -106,25 +109,27 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> str:
         if end is not None:
             # Of those who share a partition, nobody knows which one had it.
             it = "it" if instance != NONE else "if that one had it, it"
-            return (
+            return Blame(
                 f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {it} commits before its "
-                "work is done; commit once the outputs are acknowledged"
+                "work is done; commit once the outputs are acknowledged",
+                NONE if instance == NONE else int(view.ends.op[end]),
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
-        return (
+        return Blame(
             f"its offset was committed at {_s(committed_ns)}, when the partition went to another instance: it commits "
             "at a rebalance what it has not worked on yet; commit only what is done when partitions are revoked"
         )
-    return ""
+    return None
 
 
-def _given_up(view: PipelineView, index: int, committed_ns: int) -> str:
+def _given_up(view: PipelineView, index: int, committed_ns: int) -> Blame:
     """Return that an input was committed without an output, and nothing happened about that."""
     owner = view.owner(int(view.place[index]), committed_ns)
     who = "its instance" if owner == NONE else f"application-{owner}"
-    return (
+    return Blame(
         f"its offset was committed at {_s(committed_ns)}, and {who} went on running: it gave the output up and ignored "
-        "the error; look at delivery reports, and end or repeat before the commit"
+        "the error; look at delivery reports, and end or repeat before the commit",
+        view.begins.life(owner, committed_ns),
     )
 
 
@@ -147,7 +152,7 @@ def _of_lost(view: PipelineView, index: int, topic: str, committed_ns: int) -> s
     return ""
 
 
-def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> str:
+def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> Blame:
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     at_ns, _ = view.committed
     place, committed_ns = int(view.place[index]), int(at_ns[index])
@@ -159,29 +164,45 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
             unmarked = "that had not marked it yet as published"
             if cut is not None:
                 unmarked = f"whose mark the {cut.words} at {_s(cut.at_ns)} took"
-            return (
+            return Blame(
                 f"its offset had been committed at {_s(committed_ns)}, before {_ended(view, end)}: something else "
                 f"repeats it, such as a relay {unmarked}"
             )
         clean = view.ends.words[end] == _CLEAN
         relay = ", or what a relay publishes and marks is not" if len(view.sinks) > 1 else ""
+        owned_it = view.owner(place, int(view.ends.at_ns[end])) == int(view.ends.instance[end])
         habit = (
             "it does not commit before it ends; commit, and wait for that"
             if clean
             else f"they are not one step{relay}; put both into a transaction, or have the sink recognise what it has"
         )
-        return f"{_ended(view, end)} after the output and before its offset was committed: {habit}"
+        return Blame(
+            f"{_ended(view, end)} after the output and before its offset was committed: {habit}",
+            int(view.ends.op[end]) if owned_it else NONE,
+        )
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
-        return (
+        return Blame(
             "the partition went to another instance after the output and before its offset was committed: it does not "
             "commit when its partitions are revoked; commit there, and wait for that"
         )
     if committed_ns != NONE and again_ns - _NOTICED_NS > committed_ns + view.commit_gap_ns:
-        return "its offset had been committed before: something else repeats it"
-    return (
+        return Blame("its offset had been committed before: something else repeats it")
+    return Blame(
         "no instance ended and no partition moved: it repeats what timed out, without idempotence; leave that to an "
-        "idempotent producer, or send a key"
+        "idempotent producer, or send a key",
+        of_owner(view, index, first_ns - _NOTICED_NS, again_ns),
     )
+
+
+def of_owner(view: PipelineView, index: int, since_ns: int, until_ns: int) -> int:
+    """Return the operation by which the instance began that owned an input's partition all the time, or was given the
+    input last; `NONE`: the record proves no instance."""
+    if view.queue is None:
+        instance = view.holder(int(view.place[index]), since_ns, until_ns + _NOTICED_NS)
+    else:
+        last = int(view.queue.last[index])
+        instance = NONE if last == NONE else int(view.queue.instance[last])
+    return view.begins.life(instance, until_ns)
 
 
 def _s(at_ns: int) -> str:

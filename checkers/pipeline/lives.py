@@ -8,9 +8,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base.columns import Ints, integers
+from chaoskit.base.columns import NONE, Ints, integers
 from chaoskit.contract.workloads.application import APPLICATION
-from chaoskit.model.observations.pipeline import EXIT
+from chaoskit.model.observations.pipeline import EXIT, START
+
+
+class Begins(NamedTuple):
+    """The beginnings of instances, in order of time.
+
+    Attributes:
+        instance: number of the instance.
+        at_ns: when it began.
+        op: the operation.
+    """
+
+    instance: Ints
+    at_ns: Ints
+    op: Ints
+
+    @classmethod
+    def of(cls, operations: pa.Table) -> Begins:
+        """Read them from all operations of a run."""
+        rows = _of_instances(operations, START)
+        return cls(_numbers(rows), integers(rows["start_ns"]), integers(rows["op"]))
+
+    def life(self, instance: int, at_ns: int) -> int:
+        """Return the operation by which an instance began the life in which a time falls; `NONE`: nobody knows."""
+        rows = np.flatnonzero((self.instance == instance) & (self.at_ns <= at_ns))
+        return int(self.op[rows[-1]]) if rows.size else NONE
 
 
 class Ends(NamedTuple):
@@ -20,26 +45,20 @@ class Ends(NamedTuple):
         instance: number of the instance.
         at_ns: when it ended.
         words: how, such as `signal SIGKILL`.
+        op: the operation.
     """
 
     instance: Ints
     at_ns: Ints
     words: list[str]
+    op: Ints
 
     @classmethod
     def of(cls, operations: pa.Table) -> Ends:
         """Read them from all operations of a run."""
-        client = operations["client"].cast(pa.string())
-        chosen = pc.and_(pc.starts_with(client, f"{APPLICATION}-"), pc.equal(operations["f"].cast(pa.string()), EXIT))
-        rows = operations.filter(chosen)
-        number = [int(name.rpartition("-")[2]) for name in rows["client"].cast(pa.string()).to_pylist()]
+        rows = _of_instances(operations, EXIT)
         words = [word or "" for word in rows["error"].cast(pa.string()).to_pylist()]
-        order = np.argsort(integers(rows["start_ns"]), kind="stable")
-        return cls(
-            np.array(number, np.int64)[order],
-            integers(rows["start_ns"])[order],
-            [words[index] for index in order],
-        )
+        return cls(_numbers(rows), integers(rows["start_ns"]), words, integers(rows["op"]))
 
     def between(self, since_ns: int, until_ns: int, instance: int | None = None) -> int | None:
         """Return which end was the first in an interval, of one instance or of any; None: there was none."""
@@ -48,3 +67,15 @@ class Ends(NamedTuple):
             chosen &= self.instance == instance
         rows = np.flatnonzero(chosen)
         return int(rows[0]) if rows.size else None
+
+
+def _of_instances(operations: pa.Table, f: str) -> pa.Table:
+    """Return the operations of instances of one kind, in order of time."""
+    client = operations["client"].cast(pa.string())
+    chosen = pc.and_(pc.starts_with(client, f"{APPLICATION}-"), pc.equal(operations["f"].cast(pa.string()), f))
+    return operations.filter(chosen).sort_by([("start_ns", "ascending"), ("op", "ascending")])
+
+
+def _numbers(rows: pa.Table) -> Ints:
+    names = rows["client"].cast(pa.string()).to_pylist()
+    return np.array([int(name.rpartition("-")[2]) for name in names], np.int64)

@@ -6,7 +6,7 @@ was stored. Cost: O(n log n) for n inputs and outputs, and a sentence for each f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,8 @@ from checkers.arrays.columns import changes
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.delivery.loss import UNSEEN
 from checkers.pipeline import queue_blame
-from checkers.pipeline.blame import of_half_processed, of_repeated, of_unprocessed
+from checkers.pipeline.blame import of_half_processed, of_owner, of_repeated, of_unprocessed
+from checkers.pipeline.blamed import Blame, accused, coded
 from checkers.pipeline.extracts import EXTRACTS, extract_of
 from checkers.pipeline.outputs import Sink
 from checkers.pipeline.queue_blame import of_dead_lettered, of_left
@@ -167,7 +168,7 @@ def not_drained_cases(view: PipelineView) -> pa.Table:
     if view.queue is not None:
         return _of_inputs(view, NOT_DRAINED, np.flatnonzero(lacks_all & view.queue.left), view.acked_ns, of_left)
     waiting = np.flatnonzero(lacks_all & ~_done(view))
-    return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: "nobody committed its offset")
+    return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: Blame("nobody committed its offset"))
 
 
 def unseen_cases(view: PipelineView) -> pa.Table:
@@ -184,19 +185,13 @@ def unseen_cases(view: PipelineView) -> pa.Table:
     return merged(tables)
 
 
-def _coded(details: Sequence[str]) -> tuple[list[str], Ints]:
-    """Return the different details, and for each finding the index of its own."""
-    codes = {detail: code for code, detail in enumerate(dict.fromkeys(details))}
-    return list(codes), np.array([codes[detail] for detail in details], np.int64)
-
-
 def _of_inputs(
-    view: PipelineView, anomaly: Anomaly, rows: Ints, at_ns: Ints, why: Callable[[PipelineView, int], str]
+    view: PipelineView, anomaly: Anomaly, rows: Ints, at_ns: Ints, why: Callable[[PipelineView, int], Blame]
 ) -> pa.Table:
     if not rows.size:
         return no_findings()
-    details = [why(view, index) for index in rows.tolist()]
-    words, code = _coded(details)
+    blames = [why(view, index) for index in rows.tolist()]
+    words, code = coded(blames)
     _, commit = view.done
     tables = []
     for number, setting in enumerate(view.settings):
@@ -212,6 +207,7 @@ def _of_inputs(
                 position=view.position[chosen],
                 op=view.op[chosen],
                 other_op=commit[chosen],
+                other_ops=accused(blames, mine),
                 at_ns=np.where(at_ns[chosen] == NONE, view.acked_ns[chosen], at_ns[chosen]),
             )
         )
@@ -233,15 +229,15 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     many = rank >= sink.most[owner] * np.maximum(view.copies[owner], 1)
     again, first = rows[many], first[many]
     why = of_repeated if view.queue is None else queue_blame.of_repeated
-    details = [
+    blames = [
         why(view, int(sink.input[row]), int(sink.at_ns[one]), int(sink.at_ns[row]))
         for row, one in zip(again.tolist(), first.tolist(), strict=True)
     ]
-    yield from _of_outputs(sink, PROCESSED_TWICE, again, details, other_op=sink.op[first], since_ns=sink.at_ns[first])
+    yield from _of_outputs(sink, PROCESSED_TWICE, again, blames, other_op=sink.op[first], since_ns=sink.at_ns[first])
 
 
-def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, details: list[str], **evidence: Ints) -> Iterator[pa.Table]:
-    words, code = _coded(details)
+def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, blames: list[Blame], **evidence: Ints) -> Iterator[pa.Table]:
+    words, code = coded(blames)
     for number in np.unique(sink.partition[rows]).tolist():
         mine = sink.partition[rows] == number
         value = sink.value[rows][mine]
@@ -254,6 +250,7 @@ def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, details: list[str], **
             position=sink.position[rows][mine],
             op=sink.op[rows][mine],
             at_ns=sink.at_ns[rows][mine],
+            other_ops=accused(blames, mine),
             **{name: column[mine] for name, column in evidence.items()},
         )
 
@@ -300,12 +297,17 @@ def _disordered(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
     rows, group, owner = rows[order], group[order], owner[order]
     at = view.position[owner]
     behind = np.flatnonzero((at[1:] < at[:-1]) & (group[1:] == group[:-1])) + 1
-    details = ["a later input of its key was processed before"] * behind.size
+    words = "a later input of its key was processed before"
+    at_ns = sink.at_ns[rows[behind]].tolist()
+    blames = [
+        Blame(words, of_owner(view, index, time_ns, time_ns))
+        for index, time_ns in zip(owner[behind].tolist(), at_ns, strict=True)
+    ]
     yield from _of_outputs(
         sink,
         OUT_OF_ORDER,
         rows[behind],
-        details,
+        blames,
         other_op=sink.op[rows[behind - 1]],
         other_value=sink.value[rows[behind - 1]],
     )
@@ -317,8 +319,8 @@ def made_up_cases(view: PipelineView) -> pa.Table:
     for sink in view.sinks:
         rows = np.flatnonzero(sink.input == NONE)
         without = sink.value[rows] == UNIDENTIFIED
-        details = ["it has no id of an input" if none else "no input had this id" for none in without.tolist()]
-        tables += _of_outputs(sink, MADE_UP, rows, details)
+        words = ["it has no id of an input" if none else "no input had this id" for none in without.tolist()]
+        tables += _of_outputs(sink, MADE_UP, rows, [Blame(why) for why in words])
     return merged(tables)
 
 
@@ -326,7 +328,7 @@ def unattributed_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` read the first output of the sink, at `at_ns`."""
     tables = [no_findings()]
     for sink in view.unattributed:
-        tables += _of_outputs(sink, UNATTRIBUTED, np.argsort(sink.at_ns)[:1], ["it has no id of an input"])
+        tables += _of_outputs(sink, UNATTRIBUTED, np.argsort(sink.at_ns)[:1], [Blame("it has no id of an input")])
     return merged(tables)
 
 
@@ -339,8 +341,11 @@ def too_late_cases(view: PipelineView) -> pa.Table:
         rows = rows[changes(sink.input[rows])]
         acked_ns = view.acked_ns[sink.input[rows]]
         late = rows[(acked_ns != NONE) & (sink.at_ns[rows] - acked_ns > view.within_ns)]
-        details = [f"later than {view.within_ns / 1e9:g} s"] * late.size
-        tables += _of_outputs(sink, TOO_LATE, late, details, since_ns=view.acked_ns[sink.input[late]])
+        words = f"later than {view.within_ns / 1e9:g} s"
+        since_ns = view.acked_ns[sink.input[late]]
+        times = zip(sink.input[late].tolist(), since_ns.tolist(), sink.at_ns[late].tolist(), strict=True)
+        blames = [Blame(words, of_owner(view, index, begin_ns, end_ns)) for index, begin_ns, end_ns in times]
+        tables += _of_outputs(sink, TOO_LATE, late, blames, since_ns=since_ns)
     return merged(tables)
 
 

@@ -25,7 +25,7 @@ from checkers.pipeline.extracts import (
     WORN,
     WRITTEN,
 )
-from checkers.pipeline.lives import Ends
+from checkers.pipeline.lives import Begins, Ends
 from checkers.pipeline.looks import Looks
 from checkers.pipeline.outputs import DatabaseCut, GoneOutput, SeenOutput, Sink
 from checkers.pipeline.queued import CONFIRMED, PUBLISHED, QueueRecord
@@ -47,7 +47,7 @@ class PipelineView:
         ordered: whether outputs must keep the order of keys.
         queued: whether inputs are in a queue.
         within_ns: how old outputs may be; `NONE`: nobody said.
-        ends: the ends of instances.
+        begins, ends: the beginnings and ends of instances.
     """
 
     def __init__(self, extracts: pa.Table, operations: pa.Table) -> None:
@@ -75,6 +75,7 @@ class PipelineView:
         self.value, self.position, self.key = (inputs[name][order] for name in ("value", "position", "key"))
         self.acked_ns, self.op, self.copies = (inputs[name][order] for name in ("at_ns", "op", "number"))
         self.place: Ints = self._placed(inputs)[order]
+        self.begins = Begins.of(operations)
         self.ends = Ends.of(operations)
         self._operations = operations
 
@@ -307,6 +308,13 @@ class PipelineView:
         seen_ns, instance = self._owned[place]
         at = int(np.searchsorted(seen_ns, at_ns, side="right")) - 1
         return int(instance[at]) if at >= 0 else NONE
+
+    def holder(self, place: int, since_ns: int, until_ns: int) -> int:
+        """Return the instance that owned a partition during a whole interval; `NONE`: none did, or nobody knows."""
+        seen_ns, instance = self._owned[place]
+        begin, end = np.searchsorted(seen_ns, (since_ns, until_ns), side="right").tolist()
+        owners = np.unique(instance[begin - 1 : end]) if begin else instance[:0]
+        return int(owners[0]) if owners.size == 1 else NONE
 
     def moved(self, place: int, since_ns: int, until_ns: int) -> bool:
         """Return whether a partition had another owner than before, at some time of an interval; while a group

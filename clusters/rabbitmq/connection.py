@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import pika
+import pika.exceptions
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from clusters.rabbitmq.settings import AMQP_PORT, PASSWORD, USER
@@ -23,6 +25,21 @@ _DEFAULTS: dict[str, Any] = {
 
 AGAIN_S = 0.2
 """Time between two attempts to connect."""
+
+
+@contextmanager
+def answered(connection: pika.BlockingConnection, within_s: float) -> Iterator[None]:
+    """End the connection if what is asked meanwhile is not answered in time; then it raises an `AMQPError`.
+
+    A node whose queue hangs answers heartbeats, and nothing else; pika waits for ever.
+    """
+    error = pika.exceptions.ConnectionBlockedTimeout(f"no answer within {within_s:g} s")
+    loop = connection._impl.ioloop
+    timer = loop.call_later(within_s, lambda: connection._impl._terminate_stream(error))
+    try:
+        yield
+    finally:
+        loop.remove_timeout(timer)
 
 
 ADDRESSES, ROUTES, LOGIN, CLIENTS = "addresses", "routes", "login", "clients"

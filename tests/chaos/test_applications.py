@@ -42,6 +42,8 @@ def test_who_commits_before_its_work_is_found(chaos: Any) -> None:
     details = {example["detail"] for example in run.anomalies["unprocessed"].examples}
     assert all("application-0 ended" in detail and "commits before its work is done" in detail for detail in details)
     assert run.verdict.faults[0]["at_stake"] > 0
+    _, _, printed = run.summary.partition("in logs/application/application-0.log:\n")
+    assert any("committed" in line for line in printed.splitlines()[:2])
 
 
 @pytest.mark.chaos

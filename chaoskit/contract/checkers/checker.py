@@ -45,7 +45,8 @@ was acknowledged); `detail` is the reason in words, from a small fixed set per a
 `acked_ns` are when the first send of `value` to this partition began and when the last one was acknowledged;
 checkers leave them null, and so the `other_` ones. `since_ns` is when what was violated at `at_ns` had come to hold,
 for example when a message that was delivered again had been settled; null if that is when it was written. `other_ops`
-are further operations like `other_op`: of a message that several subscriptions lack, those that began the others."""
+are further operations like `other_op`: of a message that several subscriptions lack, those that began the others; of
+what an application did, the one by which the instance that is to blame ended, or else had begun."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from chaoskit.judge.faults.chains import chain, with_procedure
 from chaoskit.judge.findings.imports import JEPSEN, allowed_of_jepsen
 from chaoskit.judge.findings.unrecorded import unrecorded
 from chaoskit.judge.subject.subject import Subject
+from chaoskit.judge.verdict.blamed import with_blamed
 from chaoskit.judge.verdict.headline import missing_of
 from chaoskit.judge.verdict.ids import with_ids
 from chaoskit.judge.verdict.verdict import Found, allow, derive, describe_cause
@@ -85,13 +86,14 @@ def _judged_anomaly(  # noqa: PLR0917 - see `judge`
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged separately")
     allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=doubt)
     described = _causes_as_json(causes, rows, history)
+    shown = with_blamed(examples(rows, history.operations, subject.describe), history.operations)
     return Found(
         count,
         allowance.allowed,
         allowance.why,
         with_procedure(allowance.remedy or (anomaly.remedy if count else ""), described),
         _between_s(rows),
-        tuple(with_ids(examples(rows, history.operations, subject.describe), history.folder)),
+        tuple(with_ids(shown, history.folder)),
         described,
         doubt,
         _not_looked_for(anomaly, history, unjudged) if not count and name in subject.expect else "",

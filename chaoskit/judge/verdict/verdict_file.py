@@ -31,6 +31,15 @@ class CauseTold(TypedDict):
 
 
 @_Further
+class BlamedTold(TypedDict):
+    """The instance of an application that is to blame for a finding, and the moment: its end, if it ended."""
+
+    instance: str
+    at_ns: int
+    ended: NotRequired[str]
+
+
+@_Further
 class ExampleTold(TypedDict):
     """One finding."""
 
@@ -44,6 +53,8 @@ class ExampleTold(TypedDict):
     other_operation: NotRequired[str]
     other_value: NotRequired[int]
     other_position: NotRequired[int]
+    at_ns: NotRequired[int]
+    blamed: NotRequired[BlamedTold]
 
 
 @_Further

@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chaoskit.base import store
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.contract.workloads.application import APPLICATION, Application, stdout_name
+from chaoskit.history.format.origin import read_origin
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.run.application.instance import SERVICE, Instance
-from chaoskit.run.deployment import LOGS
+from chaoskit.run.application.log_watch import LogWatch
 from chaoskit.run.faults.occupancy import Occupancy
 
 _STOP_S = 10.0
@@ -59,12 +61,14 @@ class Instances:
         self.hosts = hosts
         self.occupancy: Occupancy | None = None
         self._application = application
-        logs = folder / LOGS / APPLICATION
+        logs = folder / store.LOGS / APPLICATION
         logs.mkdir(parents=True, exist_ok=True)
         self._wals: list[WalWriter] = []
         self._instances: dict[str, Instance] = {}
-        for number, host in enumerate(hosts):
-            name, known = f"{APPLICATION}-{number}", {**names, "instance": str(number), "host": host.address}
+        log_paths = [logs / f"{APPLICATION}-{number}.log" for number in range(len(hosts))]
+        self._watch = LogWatch(log_paths, read_origin(folder / "wal"))
+        for number, (host, log) in enumerate(zip(hosts, log_paths, strict=True)):
+            name, known = log.stem, {**names, "instance": str(number), "host": host.address}
             wal = WalWriter(folder / "wal", name, numbers())
             self._wals.append(wal)
             self._instances[host.name] = Instance(
@@ -72,7 +76,7 @@ class Instances:
                 host,
                 [filled(part, known) for part in application.run],
                 {key: filled(value, known) for key, value in application.env.items()},
-                logs / f"{name}.log",
+                log,
                 logs / stdout_name(number) if application.keeps_stdout else None,
                 WalRecorder(wal, run_id, namespace),
                 application.restart_ns,
@@ -101,6 +105,7 @@ class Instances:
         Raises:
             RunFailed: one ended, or they do not read; the message has the end of its output.
         """
+        self._watch.begin()
         on_each(list(self._instances.values()), lambda instance: instance.begin())
         deadline = time.monotonic() + self._application.ready_ns / 1e9
         while owned() < self._application.partitions:
@@ -121,6 +126,7 @@ class Instances:
             gentle[instance.name] = instance.stop(_STOP_S)
 
         on_each(instances, stop)
+        self._watch.end()
         for wal in self._wals:
             wal.close()
         return [

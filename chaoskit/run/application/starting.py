@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from chaoskit.base import store
 from chaoskit.base.errors import RunFailed
 from chaoskit.contract.event import Watcher
 from chaoskit.contract.power import optional
@@ -15,7 +16,7 @@ from chaoskit.contract.workloads.application import APPLICATION, Application
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run.application.external import await_owner
 from chaoskit.run.application.instances import Instances
-from chaoskit.run.deployment import LOGS, Deployment
+from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Fleet
 from chaoskit.run.tenancy import Tenancy
 from chaoskit.scenario.plan import Plan
@@ -50,7 +51,7 @@ def start_application(
             raise RunFailed("\n".join(failures))
         return max(client.worker.result.get("owned", 0) for client in fleet.clients)
 
-    logs = (folder / LOGS / APPLICATION).absolute()
+    logs = (folder / store.LOGS / APPLICATION).absolute()
     logs.mkdir(parents=True, exist_ok=True)
     names = _names(application, deployment, fleet, tenancy, logs)
     if not application.instances:

@@ -18,7 +18,7 @@ from chaoskit.history.compacting.finish import finish
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.judge.verdict.check import check_run
 from chaoskit.judge.verdict.verdict import Verdict
-from chaoskit.run.deployment import LOGS, Deployment, collect_logs
+from chaoskit.run.deployment import Deployment, collect_logs
 from chaoskit.run.faults.restoring import restores
 from chaoskit.run.live.courses import aim, new_course
 from chaoskit.run.live.faults import LiveFault, LiveFaults
@@ -108,7 +108,7 @@ class LiveTrial:
     def collect_logs(self) -> Path:
         """Copy what the processes have logged until now into the run folder; return the folder of logs."""
         collect_logs(self._service, self.folder)
-        return self.folder / LOGS
+        return self.folder / store.LOGS
 
     def topic(self, name: str, partitions: int, replication: int | None) -> str:
         """Make a topic; return its name in the system.

@@ -22,7 +22,7 @@ def committed_in(key: bytes | None, value: bytes | None) -> Progressed | None:
     >>> key = b"\\0\\1\\0\\1g\\0\\1t\\0\\0\\0\\2"
     >>> value = b"\\0\\3" + bytes(7) + b"\\5" + bytes(4) + b"\\0\\0" + (1700).to_bytes(8, "big")
     >>> committed_in(key, value)
-    Progressed(group='g', place=('t', 2), next_position=5, at_ms=1700)
+    Progressed(group='g', place=('t', 2), next_position=5, at_ms=1700, first_position=None)
     """
     if key is None or value is None or int.from_bytes(key[:2], "big") not in _COMMIT_KEYS:
         return None

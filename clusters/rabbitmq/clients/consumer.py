@@ -23,10 +23,13 @@ from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.outcome import FAIL, INFO, NOT_CONNECTED, OK, Outcome
 from clusters.rabbitmq.clients.properties import delivered_before, headers_of
-from clusters.rabbitmq.connection import AGAIN_S, Addresses
+from clusters.rabbitmq.connection import AGAIN_S, Addresses, answered
 
 _EPOCH_SHIFT = 48
 """A tag has the number of its connection in the bits from here on."""
+
+_ANSWERED_S = 20.0
+"""How long a node may take to answer; then the next one is asked."""
 
 _ACKS = ("ack", "ack-cumulative")
 _GONE = "the connection is gone"
@@ -96,9 +99,10 @@ class RabbitConsumer:
     def left(self, queue: str) -> tuple[int, int]:
         try:
             self._connected(AGAIN_S)
-            if self._channel is None:
+            if self._channel is None or self._connection is None:
                 raise Unreachable(_GONE)
-            declared = self._channel.queue_declare(queue, passive=True).method
+            with answered(self._connection, _ANSWERED_S):
+                declared = self._channel.queue_declare(queue, passive=True).method
         except (AMQPError, OSError) as error:
             self._drop()
             raise Unreachable(f"queue {queue}: {type(error).__name__}") from error
@@ -123,11 +127,12 @@ class RabbitConsumer:
             return
         self._again_at = time.monotonic() + AGAIN_S
         self._connection = pika.BlockingConnection(self._addresses.parameters(self._settings))
-        channel = self._connection.channel()
-        channel.basic_qos(prefetch_count=self._prefetch)
-        channel.add_on_cancel_callback(self._note_cancel)
-        self._epoch += 1
-        self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
+        with answered(self._connection, _ANSWERED_S):
+            channel = self._connection.channel()
+            channel.basic_qos(prefetch_count=self._prefetch)
+            channel.add_on_cancel_callback(self._note_cancel)
+            self._epoch += 1
+            self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
         self._channel = channel
         self._changes += [ConsumerChange("subscribed", queue) for queue in self._cancelled]
         self._cancelled = []

@@ -13,7 +13,7 @@ channel.confirm_delivery()
 
 
 def pay(channel: Any, method: Any, properties: Any, body: bytes) -> None:
-    time.sleep(0.01)  # work
+    time.sleep(0.025)  # work
     channel.basic_publish("", payments, body, pika.BasicProperties(delivery_mode=2), mandatory=True)
 
 

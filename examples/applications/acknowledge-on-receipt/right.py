@@ -14,7 +14,7 @@ channel.basic_qos(prefetch_count=50)
 
 
 def pay(channel: Any, method: Any, properties: Any, body: bytes) -> None:
-    time.sleep(0.01)  # work
+    time.sleep(0.025)  # work
     channel.basic_publish("", payments, body, pika.BasicProperties(delivery_mode=2), mandatory=True)
     channel.basic_ack(method.delivery_tag)
 

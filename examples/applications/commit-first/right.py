@@ -1,10 +1,12 @@
 """Pays orders. It commits once the payments are stored."""
 
+import logging
 import sys
 import time
 
 from confluent_kafka import Consumer, Producer
 
+logging.basicConfig(level=logging.INFO, format="%(message)s")
 endpoints, orders, payments = sys.argv[1:4]
 consumer = Consumer(
     {
@@ -18,6 +20,7 @@ consumer = Consumer(
 producer = Producer({"bootstrap.servers": endpoints, "enable.idempotence": True})
 failed = []
 consumer.subscribe([orders])
+logging.info("begins")
 while True:
     messages = [message for message in consumer.consume(50, 0.2) if message.error() is None]
     for message in messages:
@@ -30,3 +33,4 @@ while True:
         sys.exit(f"not stored: {failed[0]}")
     if messages:
         consumer.commit(asynchronous=False)
+        logging.info("committed %d orders, the last is %s", len(messages), messages[-1].value().decode())

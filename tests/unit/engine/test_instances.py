@@ -15,14 +15,16 @@ import pytest
 
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.power import P, held
+from chaoskit.contract.workloads.application import Application
 from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.log_times import read_times
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.run.application.instance import Instance
-from chaoskit.run.application.instances import filled
+from chaoskit.run.application.instances import Instances, filled
 
 _SOON_S = 10.0
 
@@ -161,6 +163,22 @@ def test_one_that_does_not_end_in_time_is_killed(made: Callable[..., tuple[Insta
 
     assert not instance.stop(0.5)
     assert not instance.running()
+
+
+def test_the_times_of_what_it_prints_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "wal").mkdir()
+    origin_ns = write_origin(tmp_path / "wal")
+    application = Application(["sh", "-c", "echo begins; echo there >&2; exec sleep 60"], 1, None)
+    instances = Instances(application, [cast(ServiceHost, Seat())], {}, tmp_path, lambda: 0, 1, "")
+    log = tmp_path / "logs" / "application" / "application-0.log"
+    instances.begin(lambda: 1)
+    _soon(lambda: log.exists() and len(log.read_text().splitlines()) == 2)
+    instances.stop()
+
+    times = read_times(log)
+    assert times is not None
+    assert times.size[[0, -1]].tolist() == [0, log.stat().st_size]
+    assert 0 < times.at_ns[0] <= times.at_ns[-1] < time.monotonic_ns() - origin_ns
 
 
 def test_names_in_braces_are_replaced() -> None:
