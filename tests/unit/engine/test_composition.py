@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -189,13 +190,27 @@ def test_a_timeline_without_kinds_cannot_be_drawn() -> None:
         timelines(["kill"], ["n1"], "20")
 
 
+class PatientCluster(PaperCluster):
+    """A cluster whose hosts start again once a client has crashed."""
+
+    def __init__(self, client: PaperClient) -> None:
+        super().__init__()
+        self._client = client
+
+    def start(self, host: Any) -> None:
+        deadline = time.monotonic() + 30
+        while not self._client.crashes and time.monotonic() < deadline:
+            time.sleep(0.01)
+        super().start(host)
+
+
 def test_a_fault_of_clients_waits_for_no_host(tmp_path: Any) -> None:
     faults = [
-        {"at": "1ms", "inject": "kill", "on": "n1", "for": "1s", "at_most": 1},
+        {"at": "1ms", "inject": "kill", "on": "n1", "for": "1ms", "at_most": 1},
         {"at": "1ms", "inject": "client-crash", "on": "producer-0", "for": "1ms", "at_most": 1},
     ]
     client = PaperClient("producer-0")
-    first, second = Stage(tmp_path, PaperCluster(), faults, [client]).perform()
+    first, second = Stage(tmp_path, PatientCluster(client), faults, [client]).perform()
 
     assert second["start_ns"] < first["healed_ns"]
     assert client.crashes == 1
