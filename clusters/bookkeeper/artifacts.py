@@ -22,7 +22,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not a release number, or it is older than the first supported release.
     """
-    return maven.release_number("BookKeeper", version, "4.17.2", VERSION_MIN)
+    return maven.release_number("BookKeeper", version, "4.18.0", VERSION_MIN)
 
 
 def is_fetched(version: str) -> bool:

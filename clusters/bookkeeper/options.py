@@ -24,5 +24,5 @@ class BookKeeperOptions(StorageOptions):
         digest: checksum with which clients detect modified entries; `DUMMY`: none.
     """
 
-    version: str = "4.17.2"
+    version: str = "4.18.0"
     digest: Literal["CRC32C", "CRC32", "MAC", "DUMMY"] = "CRC32C"

@@ -40,7 +40,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not a release number.
     """
-    return numbers_of("Kafka", version, "write for example 4.1.1", parts=(2, 3))
+    return numbers_of("Kafka", version, "write for example 4.4.0", parts=(2, 3))
 
 
 def has_tools(version: str) -> bool:

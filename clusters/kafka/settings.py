@@ -110,7 +110,7 @@ class KafkaOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    version: str = "4.1.1"
+    version: str = "4.4.0"
     metadata: Literal["kraft", "zookeeper"] = "kraft"
     zookeeper: ZooKeeper = ZooKeeper()
     config: dict[str, Scalar] = {}

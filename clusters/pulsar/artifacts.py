@@ -20,7 +20,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not a release number, or it is older than the first supported release.
     """
-    return maven.release_number("Pulsar", version, "4.0.7", VERSION_MIN)
+    return maven.release_number("Pulsar", version, "4.2.4", VERSION_MIN)
 
 
 def is_fetched(version: str) -> bool:

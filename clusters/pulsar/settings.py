@@ -124,7 +124,7 @@ class PulsarOptions(StorageOptions):
         transactions: whether brokers coordinate transactions.
     """
 
-    version: str = "4.0.7"
+    version: str = "4.2.4"
     config: PulsarConfig = PulsarConfig()
     namespace: dict[str, Any] = Field(default={})
     deduplication: bool = False
