@@ -32,9 +32,10 @@ _SILENT_MS = 500
 def brief(verdict: Verdict, folder: Path) -> str:
     """Return what one looks for first of a run, as plain text of at most `LINES` lines; `chaoskit.report.summary` has
     all of it."""
+    reasons = _reasons(verdict)
     verdict = plain(verdict)
     ending = list(_ending(verdict, folder))
-    lines = [*_wrapped(head(verdict), first=""), *_reasons(verdict), ""]
+    lines = [*_wrapped(head(verdict), first=""), *reasons, ""]
     lines += [*_anomalies(verdict, folder), *_faults(verdict.faults), *_cost(verdict)]
     if len(lines) + len(ending) > LINES:
         lines = [*lines[: LINES - len(ending) - 1], "  ... (--details)"]
@@ -57,7 +58,10 @@ def _wrapped(texts: Iterable[str], *, first: str = "  ", most: int = 3) -> Itera
 
 def _reasons(verdict: Verdict) -> Iterator[str]:
     new = [reason for reason in verdict.reasons if reason not in verdict.headline]
-    yield from _wrapped(new[:_SHOWN], first="  ", most=2)
+    for reason in new[:_SHOWN]:
+        said, *logged = map(one_line, reason.split("\n"))
+        yield from _wrapped([said], most=2)
+        yield from _wrapped(logged[:_SHOWN], first="    ", most=1)
     if len(new) > _SHOWN:
         yield f"  and {len(new) - _SHOWN} more reasons"
 
@@ -138,7 +142,8 @@ def _cost(verdict: Verdict) -> Iterator[str]:
     if verdict.faults and "send" in quiet:
         cost += f" ({p99(quiet['send'])} outside faults)"
     if never := send.get("without"):
-        cost += f"; {never:,} of {verdict.counts['sent']:,} sends never acknowledged"
+        due = verdict.counts["sent"] + (verdict.counts.get("never_made") or 0)
+        cost += f"; {never:,} of {due:,} sends never acknowledged"
     longest = f"at most {verdict.availability['longest_unavailable_ms']:,.0f} ms without an acknowledged send"
     silent = f"; {silence(verdict.availability)}" if verdict.availability.get("unheard_ms", 0) >= _SILENT_MS else ""
     yield from _wrapped([f"cost: {cost}; {longest}{silent}"], most=2)

@@ -9,9 +9,10 @@ from clusters.common import maven
 VERSION_MIN = (2, 10)
 """First supported release. Earlier ones have other settings for where the metadata are."""
 
-_RANGES_BEFORE = (4,)
-"""Up to 3.x, dependencies specify ranges of gRPC versions. Maven's resolution of these does not terminate without the
-versions that Pulsar itself was built with."""
+_FREE = ((4, 0), (4, 1))
+"""From the first to before the second of these releases, Maven finds the right versions by itself. Up to 3.x,
+dependencies specify ranges of gRPC versions, whose resolution does not terminate without the versions that Pulsar itself
+was built with. With 4.2, libraries of OpenTelemetry would be of two releases, and brokers do not start."""
 
 
 def parse_version(version: str) -> tuple[int, ...]:
@@ -36,6 +37,6 @@ def fetch(version: str) -> Path:
     """
     numbers = parse_version(version)
     main = ("org.apache.pulsar", "pulsar-broker", version)
-    parent = ("org.apache.pulsar", "pulsar", version) if numbers < _RANGES_BEFORE else None
+    parent = ("org.apache.pulsar", "pulsar", version) if not _FREE[0] <= numbers < _FREE[1] else None
     listing = "pulsar.apache.org/release-notes"
     return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), listing, parent))

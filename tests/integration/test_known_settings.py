@@ -52,7 +52,7 @@ MISSPELT = [
 RELEASES = {
     "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1", "4.4.0"),
     "bookkeeper": ("4.16.1", "4.17.2", "4.18.0"),
-    "pulsar": ("4.0.7",),
+    "pulsar": ("4.0.7", "4.2.4"),
 }
 PLUG_INS = {"listener.name.plaintext.sasl.jaas.config", "ssl.engine.factory.class", "metric.reporters", "super.users"}
 

@@ -42,7 +42,7 @@ def test_any_number_of_hosts_will_do(hosts: int) -> None:
     [
         (
             {"version": "4.17"},
-            r"cluster\.version: '4\.17' is not a release number of BookKeeper; write for example 4\.17\.2",
+            r"cluster\.version: '4\.17' is not a release number of BookKeeper; write for example 4\.18\.0",
         ),
         ({"version": "4.14.8"}, r"cluster\.version: 4\.14\.8 is too old; chaoskit supports BookKeeper 4\.15\+"),
         ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 require as many hosts"),

@@ -85,7 +85,7 @@ def test_names_that_older_releases_put_together_when_they_run(tmp_path: Path) ->
         ({"config": {"retention.ms": 1}}, "use cluster.topic, or for all topics log.retention.ms"),
         (
             {"topic": {"flush.message": 1}},
-            "cluster.topic.flush.message: a topic of Kafka 4.1.1 has no such setting; did",
+            "cluster.topic.flush.message: a topic of Kafka 4.4.0 has no such setting; did",
         ),
         ({"topic": {"broker.rack": 1}}, "this is a setting of brokers; write it below cluster.config"),
         ({"config": {"min.insync.replica": None}}, "no such setting"),
@@ -127,7 +127,7 @@ def test_every_wrong_setting_is_named_at_once(release: Path) -> None:
     [
         (
             {"bookie": {"journalSyncDatas": False}},
-            'a bookie of BookKeeper 4.17.2 has no such setting; did you mean "jour',
+            'a bookie of BookKeeper 4.18.0 has no such setting; did you mean "jour',
         ),
         ({"bookie": {"lastMark": 1}}, "no such setting"),
         ({"zookeeper": {"forcesync": "no"}}, 'did you mean "forceSync"?'),
@@ -188,7 +188,7 @@ def test_pulsars_settings_are_checked(release: Path, name: str, nearest: str) ->
         pulsar.check_names(options, release)
 
     assert (
-        f'cluster.config.broker.{name}: a broker of Pulsar 4.0.7 has no such setting; did you mean "{nearest}"?'
+        f'cluster.config.broker.{name}: a broker of Pulsar 4.2.4 has no such setting; did you mean "{nearest}"?'
         in str(refused.value)
     )
     assert "cluster.config.bookie.bookiePorts: " in str(refused.value)

@@ -71,6 +71,21 @@ def test_sends_that_were_never_acknowledged_are_part_of_the_cost() -> None:
     assert "cost: send p99 > 7,000 ms; 90 of 1,200 sends never acknowledged; " in text.replace("\n    ", " ")
 
 
+def test_sends_that_were_never_made_are_never_acknowledged() -> None:
+    full = verdict(latency={"send": {"p99_ms": 13.0, "without": 190, "all_due": {"p99_ms": 7000.0}}})
+    text = brief(replace(full, counts={**full.counts, "never_made": 100}), FOLDER)
+
+    assert "190 of 1,300 sends never acknowledged; " in text.replace("\n    ", " ")
+
+
+def test_what_a_reason_quotes_from_a_log_stands_line_by_line_and_steers_nothing() -> None:
+    reasons = ("Kafka on n3 exited unexpectedly:\nERROR appending\nIOException: No space left\x1b[2J",)
+    lines = brief(verdict(reasons=reasons), FOLDER).splitlines()
+
+    first = lines.index("  Kafka on n3 exited unexpectedly:")
+    assert lines[first + 1 : first + 3] == ["    ERROR appending", "    IOException: No space left\\x1b[2J"]
+
+
 def test_what_is_not_allowed_comes_first_and_measurements_are_left_out() -> None:
     known = {"redelivered": LOST, "unavailable": LOST, "duplicate": replace(LOST, allowed=False)}
     text = brief(verdict(anomalies=known), FOLDER)

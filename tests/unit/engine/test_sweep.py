@@ -307,7 +307,7 @@ def test_the_table_is_written_beside_the_runs_or_where_one_says(file: Path, runs
     _sweep(file, "--out", str(tmp_path / "elsewhere"))
 
     text = (tmp_path / "store" / "small-sweep.md").read_text()
-    assert "| off | kill | kafka 4.1.1 | 2 of 2 | 1 of 2, 1,234 | 0 of 2 (<= 77.6%) |" in text
+    assert "| off | kill | kafka 4.4.0 | 2 of 2 | 1 of 2, 1,234 | 0 of 2 (<= 77.6%) |" in text
     assert text == (tmp_path / "elsewhere" / "small-sweep.md").read_text()
     assert json.loads((tmp_path / "store" / "small-sweep.json").read_text())["sweep"] == "small"
 

@@ -25,7 +25,7 @@ def test_what_is_no_release_number_is_refused(version: str) -> None:
         parse_version(version)
 
     assert (
-        str(refused.value) == f"cluster.version: {version!r} is not a release number of Kafka; write for example 4.1.1"
+        str(refused.value) == f"cluster.version: {version!r} is not a release number of Kafka; write for example 4.4.0"
     )
 
 

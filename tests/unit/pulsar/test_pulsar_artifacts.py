@@ -22,7 +22,7 @@ def test_what_is_no_release_number_is_refused(version: str) -> None:
         parse_version(version)
 
     assert (
-        str(refused.value) == f"cluster.version: {version!r} is not a release number of Pulsar; write for example 4.0.7"
+        str(refused.value) == f"cluster.version: {version!r} is not a release number of Pulsar; write for example 4.2.4"
     )
 
 
