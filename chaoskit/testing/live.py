@@ -20,6 +20,7 @@ from chaoskit.run.live.clients import Feeding, FeedResult, LiveDrain, numbered, 
 from chaoskit.run.live.faults import LiveFault
 from chaoskit.run.live.history import Id, LiveHistory
 from chaoskit.run.live.lease import Lease
+from chaoskit.scenario.typed import Expect
 from chaoskit.testing.result import Run
 from chaoskit.testing.showing import PlainErrors
 
@@ -37,6 +38,8 @@ class LiveKeys(TypedDict, total=False):
         producer, consumer: settings of your clients, in the system's own terms, as far as they are not its defaults:
             the verdict depends on them.
         faults: kinds of faults for which hosts must be prepared before the system starts, such as `wire`.
+        expect: what must be found and what not, as in a scenario: with `{"lost": "none"}` a loss is not valid either
+            that the settings allow.
     """
 
     name: str
@@ -45,6 +48,7 @@ class LiveKeys(TypedDict, total=False):
     producer: Mapping[str, Any]
     consumer: Mapping[str, Any]
     faults: Sequence[str]
+    expect: Expect
 
 
 async def _entered(enter: Callable[[], _Entered], leave: Callable[[], object]) -> _Entered:

@@ -62,6 +62,7 @@ class SharedCluster:
                 producer=keys.get("producer"),
                 consumer=keys.get("consumer"),
                 faults=keys.get("faults", ()),
+                expect=keys.get("expect"),
             )
             return Lease(self.site, plan, PrintedLines())
 

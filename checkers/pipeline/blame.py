@@ -13,6 +13,10 @@ _NEVER = 2**63 - 1
 _KEEP = "set synchronous_commit: on and fsync: on"
 
 
+_AS_FINISHED = "it commits inputs in the order in which they are finished; commit only up to the first one that is not"
+
+_ONCE_DONE = "commit once the outputs of all inputs up to there are acknowledged"
+
 _CLEAN = "status 0"
 """How an instance ends that was asked to, and did so by itself."""
 
@@ -109,9 +113,11 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> Blame | Non
         if end is not None:
             # Of those who share a partition, nobody knows which one had it.
             it = "it" if instance != NONE else "if that one had it, it"
+            habit = f"{it} commits before its work is done; {_ONCE_DONE}"
+            if back := view.steps_back(place, until_ns):
+                habit = f"its commits went back {back:,} {'time' if back == 1 else 'times'}: {_AS_FINISHED}"
             return Blame(
-                f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {it} commits before its "
-                "work is done; commit once the outputs are acknowledged",
+                f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {habit}",
                 NONE if instance == NONE else int(view.ends.op[end]),
             )
     if view.moved(place, committed_ns - 2 * _NOTICED_NS, until_ns):
@@ -159,6 +165,12 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is not None:
         if NONE != committed_ns < int(view.ends.at_ns[end]):
+            back_ns = view.back_before(index, committed_ns, int(view.ends.at_ns[end]))
+            if back_ns != NONE:
+                return Blame(
+                    f"its offset had been committed at {_s(committed_ns)}, at {_s(back_ns)} the group went back to one "
+                    f"before it, and {_ended(view, end)}: its successor began there; {_AS_FINISHED}"
+                )
             cuts = (cut for cut in view.cuts if cut.forgets and first_ns <= cut.done_ns and cut.at_ns <= again_ns)
             cut = next(cuts, None)
             unmarked = "that had not marked it yet as published"

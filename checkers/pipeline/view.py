@@ -31,6 +31,9 @@ from checkers.pipeline.outputs import DatabaseCut, GoneOutput, SeenOutput, Sink
 from checkers.pipeline.queued import CONFIRMED, PUBLISHED, QueueRecord
 from checkers.pipeline.redelivered import told_apart
 
+_STEPS = 1000
+"""So many steps back are looked at; more say no more."""
+
 
 class PipelineView:
     """A pipeline.
@@ -294,6 +297,30 @@ class PipelineView:
         at_ns, place = commits["at_ns"][order], self._placed(commits)[order]
         gaps = np.diff(at_ns)[np.diff(place) == 0]
         return max(1_000_000_000, int(np.percentile(gaps, 90)) if gaps.size else 0)
+
+    @cached_property
+    def _steps(self) -> list[tuple[Ints, Ints]]:
+        """By partition the times and positions of its commits, in order; without those of single inputs."""
+        commits = self._of(COMMIT)
+        rows = np.lexsort((commits["op"], commits["at_ns"]))
+        rows = rows[commits["value"][rows] == NONE]
+        place = self._placed(commits)[rows]
+        at_ns, position = commits["at_ns"][rows], commits["position"][rows]
+        return [(at_ns[place == number], position[place == number]) for number in range(len(self.settings))]
+
+    def back_before(self, index: int, since_ns: int, until_ns: int) -> int:
+        """Return when, in an interval, a group last committed a position, if that is not behind an input; `NONE`: it
+        is, or nothing was committed."""
+        at_ns, position = self._steps[int(self.place[index])]
+        last = int(np.searchsorted(at_ns, until_ns, side="right")) - 1
+        back = last >= 0 and at_ns[last] > since_ns and position[last] <= self.position[index]
+        return int(at_ns[last]) if back else NONE
+
+    def steps_back(self, place: int, until_ns: int) -> int:
+        """Return how often the commits of a partition went back until then, while one instance owned it."""
+        at_ns, position = self._steps[place]
+        back = np.flatnonzero((np.diff(position) < 0) & (at_ns[1:] <= until_ns))
+        return sum(self.holder(place, int(at_ns[row]), int(at_ns[row + 1])) != NONE for row in back[:_STEPS].tolist())
 
     @cached_property
     def _owned(self) -> list[tuple[Ints, Ints]]:

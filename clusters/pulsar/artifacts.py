@@ -11,8 +11,8 @@ VERSION_MIN = (2, 10)
 
 _FREE = ((4, 0), (4, 1))
 """From the first to before the second of these releases, Maven finds the right versions by itself. Up to 3.x,
-dependencies specify ranges of gRPC versions, whose resolution does not terminate without the versions that Pulsar itself
-was built with. With 4.2, libraries of OpenTelemetry would be of two releases, and brokers do not start."""
+dependencies specify ranges of gRPC versions, whose resolution does not terminate without the versions that Pulsar was
+built with itself. With 4.2, libraries of OpenTelemetry would be of two releases, and brokers do not start."""
 
 
 def parse_version(version: str) -> tuple[int, ...]:

@@ -120,6 +120,22 @@ def test_a_partition_and_single_messages(kafka: LiveCluster) -> None:
     kafka.judge().assert_valid()
 
 
+def test_a_loss_that_settings_allow_is_not_valid_where_none_is_expected(chaos_cluster: ShareCluster) -> None:
+    one = chaos_cluster(system="kafka", hosts=1)
+    with one.up(producer={"acks": "all"}, expect={"lost": "none"}) as kafka:
+        client = Client(kafka, "cut")
+        client.send(200)
+        with kafka.fault("power-cut", on="leader", of="cut/0"):
+            pass
+
+        run = kafka.judge()
+
+    lost = run.anomalies["lost"]
+    assert (lost.count > 0, lost.allowed) == (True, False)
+    with pytest.raises(AssertionError, match="LOST"):
+        run.assert_valid()
+
+
 def test_a_fault_without_effect_fails_with_its_reason(kafka: LiveCluster) -> None:
     with (
         kafka.fault("pause", on="n1"),

@@ -33,12 +33,14 @@ class LivePlan:
         source: who asked for it, for error messages.
         kinds: kinds of faults for which the hosts are prepared.
         now: the plan with the topics that were made so far; no fault is planned in it.
+        expect: what must be found and what not in these topics, as in a scenario.
     """
 
     content: dict[str, Any]
     source: str
     kinds: Sequence[str]
     now: Plan
+    expect: dict[str, Any] = field(default_factory=dict)
     _topics: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -53,6 +55,7 @@ class LivePlan:
         producer: Mapping[str, Any] | None = None,
         consumer: Mapping[str, Any] | None = None,
         faults: Sequence[str] = (),
+        expect: Mapping[str, Any] | None = None,
     ) -> LivePlan:
         """Return the plan of a cluster without topics.
 
@@ -64,6 +67,7 @@ class LivePlan:
             recovery: how long recovering may take.
             producer, consumer: settings of the clients, in the system's own terms, as far as they are not its defaults.
             faults: kinds of faults for which the hosts must be prepared before the system starts.
+            expect: what must be found and what not, as in a scenario.
 
         Raises:
             BadInput: names the key and the remedy.
@@ -78,10 +82,12 @@ class LivePlan:
                 installed.nemesis(kind, "faults")
             except BadInput as error:
                 raise BadInput(f"{source}: {error}") from None
+        for anomaly in (expect or {}).keys() - installed.anomalies().keys():
+            raise BadInput(f"{source}: expect.{anomaly}: unknown anomaly; {nearest(anomaly, installed.anomalies())}")
         plan = read_plan(content, source, seed)
         if plan.scenario.cluster.applications or plan.scenario.cluster.seats:
             raise BadInput(f"{source}: cluster.seats: chaoskit runs no clients of a live cluster; remove it")
-        return cls(content, source, tuple(faults), plan)
+        return cls(content, source, tuple(faults), plan, dict(expect or {}))
 
     @property
     def standing(self) -> Plan:
@@ -100,7 +106,8 @@ class LivePlan:
                 f"{self.source}: topic {name!r} was made before; topics of one live cluster have names of their own"
             )
         topics = [*self._topics, {"name": name, "partitions": partitions, "replication": replication}]
-        content = {**self.content, "workload": {**self.content["workload"], "topics": topics}}
+        workload = {**self.content["workload"], "topics": topics}
+        content = {**self.content, "workload": workload, "expect": self.expect}
         source = f"{self.source}: topic {name!r}"
         plan = read_plan(content, source, self.now.seed)
         try:

@@ -80,6 +80,30 @@ def test_who_commits_before_its_work_and_is_killed_is_named() -> None:
     assert "commits before its work is done" in detail
 
 
+def test_who_commits_in_the_order_in_which_inputs_are_finished_is_named_by_its_steps_back() -> None:
+    story = fed()
+    story.commit(2, 3000)
+    story.commit(1, 3100)
+    story.commit(4, 8000)
+    story.ends(1, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "(signal SIGKILL): its commits went back 1 time: it commits inputs in the order in which they" in detail
+
+
+def test_a_step_back_at_a_rebalance_says_nothing_of_the_order_of_commits() -> None:
+    story = fed()
+    story.commit(2, 3000)
+    story.owned(0, 3050)
+    story.commit(1, 3100)
+    story.owned(1, 4000)
+    story.commit(4, 8000)
+    story.ends(1, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "commits before its work is done" in detail
+
+
 def test_of_those_who_share_a_partition_nobody_is_blamed_for_sure() -> None:
     story = pipeline()
     story.feed(range(4))
@@ -225,6 +249,36 @@ def test_a_relay_that_dies_repeats_what_was_committed() -> None:
         "its offset had been committed at 2.10 s, before application-1 ended at 4.00 s (signal SIGKILL): something "
         "else repeats it, such as a relay that had not marked it yet as published"
     )
+
+
+def test_a_commit_that_went_back_repeats_and_no_relay_is_blamed() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.commit(4, 2100)
+    story.commit(2, 2200)
+    story.ends(1, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+    story.commit(4, 6500)
+
+    (detail,) = details(story, "processed-twice")
+    assert detail == (
+        "its offset had been committed at 2.10 s, at 2.20 s the group went back to one before it, and application-1 "
+        "ended at 4.00 s (signal SIGKILL): its successor began there; it commits inputs in the order in which they are "
+        "finished; commit only up to the first one that is not"
+    )
+
+
+def test_a_commit_that_went_back_and_on_again_explains_no_repetition() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.commit(4, 2100)
+    story.commit(2, 2200)
+    story.commit(4, 2300)
+    story.ends(1, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+
+    (detail,) = details(story, "processed-twice")
+    assert "something else repeats it, such as a relay" in detail
 
 
 def test_a_relay_whose_database_forgot_what_it_had_marked_repeats_it() -> None:

@@ -204,3 +204,12 @@ def test_hosts_are_prepared_for_the_kinds_that_were_named() -> None:
 
     assert {power.__name__ for power in plan.standing.host_powers_needed} == {"SettableClock"}
     assert plan.now.host_powers_needed == frozenset()
+
+
+def test_what_is_expected_is_checked_at_once_and_holds_for_the_topics() -> None:
+    plan = LivePlan.of({"system": "kafka"}, "live", "kafka", expect={"lost": "none"})
+    plan.add("orders", 1, None)
+
+    assert plan.now.scenario.expect == {"lost": "none"}
+    with pytest.raises(BadInput, match=r'kafka: expect\.lots: unknown anomaly; did you mean "lost"'):
+        LivePlan.of({"system": "kafka"}, "live", "kafka", expect={"lots": "none"})
