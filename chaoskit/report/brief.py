@@ -82,8 +82,11 @@ def _anomalies(verdict: Verdict, folder: Path) -> Iterator[str]:
         else:
             roots.append((name, []))
     roots.sort(key=lambda root: verdict.anomalies[root[0]].allowed)
+    fed = any(known[name].of_application for name in verdict.anomalies)
     for name, following in roots[:_SHOWN]:
         yield from _anomaly(name, verdict.anomalies[name], following, folder)
+        if fed and not known[name].of_application and (examples := verdict.anomalies[name].examples):
+            yield f"    of the inputs in {examples[0]['topic']}, which chaoskit sent, not of your program"
     if rest := roots[_SHOWN:]:
         named = ", ".join(f"{name} {verdict.anomalies[name].count:,}" for name, _ in rest)
         yield from _wrapped([f"also found: {named}"], most=2)

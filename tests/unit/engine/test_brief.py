@@ -86,6 +86,14 @@ def test_what_a_reason_quotes_from_a_log_stands_line_by_line_and_steers_nothing(
     assert lines[first + 1 : first + 3] == ["    ERROR appending", "    IOException: No space left\\x1b[2J"]
 
 
+def test_what_the_system_did_to_the_inputs_of_a_program_is_not_put_down_to_the_program() -> None:
+    twice = replace(LOST, allowed=False, examples=({"topic": "orders", "partition": 0},))
+    line = "    of the inputs in orders, which chaoskit sent, not of your program"
+
+    assert line in brief(verdict(anomalies={"duplicate": twice, "unprocessed": replace(LOST, count=0)}), FOLDER)
+    assert line not in brief(verdict(anomalies={"duplicate": twice}), FOLDER)
+
+
 def test_what_is_not_allowed_comes_first_and_measurements_are_left_out() -> None:
     known = {"redelivered": LOST, "unavailable": LOST, "duplicate": replace(LOST, allowed=False)}
     text = brief(verdict(anomalies=known), FOLDER)
