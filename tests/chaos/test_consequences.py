@@ -58,7 +58,7 @@ def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict
         "pause": ({"on": idle}, leader),
         "disk-freeze": ({"on": idle}, {"on": frozen}),
         **last,
-        "disk-slow": ({"on": stored, "write_bandwidth": "500MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
+        "disk-slow": ({"on": stored, "write_bandwidth": "200MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
     }
 
 
