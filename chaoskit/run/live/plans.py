@@ -33,14 +33,12 @@ class LivePlan:
         source: who asked for it, for error messages.
         kinds: kinds of faults for which the hosts are prepared.
         now: the plan with the topics that were made so far; no fault is planned in it.
-        expect: what must be found and what not in these topics, as in a scenario.
     """
 
     content: dict[str, Any]
     source: str
     kinds: Sequence[str]
     now: Plan
-    expect: dict[str, Any] = field(default_factory=dict)
     _topics: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -75,6 +73,7 @@ class LivePlan:
         clients = {"producer": dict(producer or {}), "consumer": dict(consumer or {})}
         load = {"kind": LIVE, "duration": _LASTS, **clients}
         content = {"name": name, "cluster": dict(cluster), "workload": load, "recovery": recovery}
+        content["expect"] = dict(expect or {})
         if isinstance(faults, str):
             raise BadInput(f"{source}: faults: {faults!r} is one kind; write a list of kinds, such as ['{faults}']")
         for kind in faults:
@@ -82,12 +81,10 @@ class LivePlan:
                 installed.nemesis(kind, "faults")
             except BadInput as error:
                 raise BadInput(f"{source}: {error}") from None
-        for anomaly in (expect or {}).keys() - installed.anomalies().keys():
-            raise BadInput(f"{source}: expect.{anomaly}: unknown anomaly; {nearest(anomaly, installed.anomalies())}")
         plan = read_plan(content, source, seed)
         if plan.scenario.cluster.applications or plan.scenario.cluster.seats:
             raise BadInput(f"{source}: cluster.seats: chaoskit runs no clients of a live cluster; remove it")
-        return cls(content, source, tuple(faults), plan, dict(expect or {}))
+        return cls(content, source, tuple(faults), plan)
 
     @property
     def standing(self) -> Plan:
@@ -106,8 +103,7 @@ class LivePlan:
                 f"{self.source}: topic {name!r} was made before; topics of one live cluster have names of their own"
             )
         topics = [*self._topics, {"name": name, "partitions": partitions, "replication": replication}]
-        workload = {**self.content["workload"], "topics": topics}
-        content = {**self.content, "workload": workload, "expect": self.expect}
+        content = {**self.content, "workload": {**self.content["workload"], "topics": topics}}
         source = f"{self.source}: topic {name!r}"
         plan = read_plan(content, source, self.now.seed)
         try:

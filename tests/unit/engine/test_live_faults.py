@@ -211,5 +211,6 @@ def test_what_is_expected_is_checked_at_once_and_holds_for_the_topics() -> None:
     plan.add("orders", 1, None)
 
     assert plan.now.scenario.expect == {"lost": "none"}
+    assert LivePlan.of({"system": "kafka"}, "live", "kafka", expect={"recovered": "< 30s"}).now.scenario.expect
     with pytest.raises(BadInput, match=r'kafka: expect\.lots: unknown anomaly; did you mean "lost"'):
         LivePlan.of({"system": "kafka"}, "live", "kafka", expect={"lots": "none"})
