@@ -31,9 +31,6 @@ from checkers.pipeline.outputs import DatabaseCut, GoneOutput, SeenOutput, Sink
 from checkers.pipeline.queued import CONFIRMED, PUBLISHED, QueueRecord
 from checkers.pipeline.redelivered import told_apart
 
-_STEPS = 1000
-"""So many steps back are looked at; more say no more."""
-
 
 class PipelineView:
     """A pipeline.
@@ -274,53 +271,59 @@ class PipelineView:
         return bool((self._kind == COMMIT).any())
 
     @cached_property
-    def committed(self) -> tuple[Ints, Ints]:
-        """For each input when a group first committed a position behind it, and the operation; `NONE` if none did."""
+    def _commits(self) -> list[dict[str, Ints]]:
+        """The commits of each partition, in order of time."""
         commits = self._of(COMMIT)
         place = self._placed(commits)
+        order = np.lexsort((commits["op"], commits["at_ns"]))
+        rows = [order[place[order] == number] for number in range(len(self.settings))]
+        return [{name: column[mine] for name, column in commits.items()} for mine in rows]
+
+    @cached_property
+    def committed(self) -> tuple[Ints, Ints]:
+        """For each input when a group first committed a position behind it, and the operation; `NONE` if none did."""
         at_ns, op = np.full(self.value.size, NONE), np.full(self.value.size, NONE)
-        for number in range(len(self.settings)):
-            mine = np.flatnonzero(place == number)
-            mine = mine[np.argsort(commits["at_ns"][mine], kind="stable")]
+        for number, commits in enumerate(self._commits):
             inputs = np.flatnonzero((self.place == number) & self.in_topic)
-            at = _first_commit(commits["value"][mine], commits["position"][mine], self.position[inputs])
+            at = _first_commit(commits["value"], commits["position"], self.position[inputs])
             covered = at != NONE
-            at_ns[inputs[covered]] = commits["at_ns"][mine[at[covered]]]
-            op[inputs[covered]] = commits["op"][mine[at[covered]]]
+            at_ns[inputs[covered]] = commits["at_ns"][at[covered]]
+            op[inputs[covered]] = commits["op"][at[covered]]
         return at_ns, op
 
     @cached_property
     def commit_gap_ns(self) -> int:
         """How long it usually is from one commit of a partition to the next; at least 1 s."""
-        commits = self._of(COMMIT)
-        order = np.lexsort((commits["at_ns"], self._placed(commits)))
-        at_ns, place = commits["at_ns"][order], self._placed(commits)[order]
-        gaps = np.diff(at_ns)[np.diff(place) == 0]
+        gaps = np.concatenate([np.diff(commits["at_ns"]) for commits in self._commits])
         return max(1_000_000_000, int(np.percentile(gaps, 90)) if gaps.size else 0)
 
     @cached_property
-    def _steps(self) -> list[tuple[Ints, Ints]]:
-        """By partition the times and positions of its commits, in order; without those of single inputs."""
-        commits = self._of(COMMIT)
-        rows = np.lexsort((commits["op"], commits["at_ns"]))
-        rows = rows[commits["value"][rows] == NONE]
-        place = self._placed(commits)[rows]
-        at_ns, position = commits["at_ns"][rows], commits["position"][rows]
-        return [(at_ns[place == number], position[place == number]) for number in range(len(self.settings))]
+    def _reached_at(self) -> list[tuple[Ints, Ints]]:
+        """By partition the times and positions of its commits, without those of single inputs."""
+        whole = [(commits, commits["value"] == NONE) for commits in self._commits]
+        return [(commits["at_ns"][rows], commits["position"][rows]) for commits, rows in whole]
 
     def back_before(self, index: int, since_ns: int, until_ns: int) -> int:
         """Return when, in an interval, a group last committed a position, if that is not behind an input; `NONE`: it
         is, or nothing was committed."""
-        at_ns, position = self._steps[int(self.place[index])]
+        at_ns, position = self._reached_at[int(self.place[index])]
         last = int(np.searchsorted(at_ns, until_ns, side="right")) - 1
         back = last >= 0 and at_ns[last] > since_ns and position[last] <= self.position[index]
         return int(at_ns[last]) if back else NONE
 
     def steps_back(self, place: int, until_ns: int) -> int:
         """Return how often the commits of a partition went back until then, while one instance owned it."""
-        at_ns, position = self._steps[place]
-        back = np.flatnonzero((np.diff(position) < 0) & (at_ns[1:] <= until_ns))
-        return sum(self.holder(place, int(at_ns[row]), int(at_ns[row + 1])) != NONE for row in back[:_STEPS].tolist())
+        return int(np.searchsorted(self._backs[place], until_ns, side="right"))
+
+    @cached_property
+    def _backs(self) -> list[Ints]:
+        """When the commits of each partition went back, while one instance owned it."""
+        backs = []
+        for place, (at_ns, position) in enumerate(self._reached_at):
+            back = np.flatnonzero(np.diff(position) < 0)
+            held = self._holders(place, at_ns[back], at_ns[back + 1]) != NONE
+            backs.append(at_ns[back + 1][held])
+        return backs
 
     @cached_property
     def _owned(self) -> list[tuple[Ints, Ints]]:
@@ -338,10 +341,16 @@ class PipelineView:
 
     def holder(self, place: int, since_ns: int, until_ns: int) -> int:
         """Return the instance that owned a partition during a whole interval; `NONE`: none did, or nobody knows."""
+        return int(self._holders(place, np.array([since_ns]), np.array([until_ns]))[0])
+
+    def _holders(self, place: int, since_ns: Ints, until_ns: Ints) -> Ints:
+        """Return the same of several intervals."""
         seen_ns, instance = self._owned[place]
-        begin, end = np.searchsorted(seen_ns, (since_ns, until_ns), side="right").tolist()
-        owners = np.unique(instance[begin - 1 : end]) if begin else instance[:0]
-        return int(owners[0]) if owners.size == 1 else NONE
+        if not instance.size:
+            return np.full(since_ns.size, NONE)
+        begin, end = (np.searchsorted(seen_ns, at_ns, side="right") - 1 for at_ns in (since_ns, until_ns))
+        turn = np.cumsum(changes(instance))
+        return np.where((begin >= 0) & (turn[begin] == turn[end]), instance[begin], NONE)
 
     def moved(self, place: int, since_ns: int, until_ns: int) -> bool:
         """Return whether a partition had another owner than before, at some time of an interval; while a group
