@@ -32,7 +32,7 @@ _SILENT_MS = 500
 def brief(verdict: Verdict, folder: Path) -> str:
     """Return what one looks for first of a run, as plain text of at most `LINES` lines; `chaoskit.report.summary` has
     all of it."""
-    reasons = _reasons(verdict)
+    reasons = _reasons(verdict)  # their lines are told apart by newlines, which are escaped from here on
     verdict = plain(verdict)
     ending = list(_ending(verdict, folder))
     lines = [*_wrapped(head(verdict), first=""), *reasons, ""]
@@ -86,7 +86,8 @@ def _anomalies(verdict: Verdict, folder: Path) -> Iterator[str]:
     for name, following in roots[:_SHOWN]:
         yield from _anomaly(name, verdict.anomalies[name], following, folder)
         if fed and not known[name].of_application and (examples := verdict.anomalies[name].examples):
-            yield f"    of the inputs in {examples[0]['topic']}, which chaoskit sent, not of your program"
+            whose = f"of the inputs in {examples[0]['topic']}, which chaoskit sent, not of your program"
+            yield from _wrapped([whose], first="    ", most=2)
     if rest := roots[_SHOWN:]:
         named = ", ".join(f"{name} {verdict.anomalies[name].count:,}" for name, _ in rest)
         yield from _wrapped([f"also found: {named}"], most=2)

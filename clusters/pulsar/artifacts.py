@@ -9,7 +9,7 @@ from clusters.common import maven
 VERSION_MIN = (2, 10)
 """First supported release. Earlier ones have other settings for where the metadata are."""
 
-_FREE = ((4, 0), (4, 1))
+_RESOLVED = ((4, 0), (4, 1))
 """From the first to before the second of these releases, Maven finds the right versions by itself. Up to 3.x,
 dependencies specify ranges of gRPC versions, whose resolution does not terminate without the versions that Pulsar was
 built with itself. With 4.2, libraries of OpenTelemetry would be of two releases, and brokers do not start."""
@@ -37,6 +37,6 @@ def fetch(version: str) -> Path:
     """
     numbers = parse_version(version)
     main = ("org.apache.pulsar", "pulsar-broker", version)
-    parent = ("org.apache.pulsar", "pulsar", version) if not _FREE[0] <= numbers < _FREE[1] else None
+    parent = ("org.apache.pulsar", "pulsar", version) if not _RESOLVED[0] <= numbers < _RESOLVED[1] else None
     listing = "pulsar.apache.org/release-notes"
     return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), listing, parent))

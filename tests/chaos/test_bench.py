@@ -74,10 +74,7 @@ def test_a_workload_of_omb_in_a_lab(
     # What a busy machine delays in the warm-up is made up for in the first period.
     assert sum(document["publishRate"]) / 2 == pytest.approx(_RATE, rel=0.25)
     assert sum(document["consumeRate"]) / 2 == pytest.approx(_RATE, rel=0.25)
-    # A busy machine may delay a send beyond its client's timeout: an error, and nothing else is one.
-    missing = counts["failed"] + counts["indeterminate"]
-    assert 10 * sum(document["publishErrorRate"]) == pytest.approx(missing, abs=0.01 * counts["sent"])
-    assert missing <= 0.01 * counts["sent"]
+    assert document["publishErrorRate"] == [0, 0]
     assert 0 < document["aggregatedPublishLatency50pct"] <= document["aggregatedEndToEndLatency99pct"]
     assert "valid" in done.stdout
     assert "Recording a message of 100 bytes takes" in done.stdout

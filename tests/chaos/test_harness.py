@@ -333,8 +333,11 @@ def test_a_full_disk_of_brokers_is_the_reason_why_they_did_not_recover(tmp_path:
 
     assert status == 1, err
     assert "Traceback" not in err
-    assert "the cluster did not recover within the bound after healing: Kafka on n" in out
+    reason = "the cluster did not recover within the bound after healing: Kafka on n"
+    assert [line for line in out.splitlines() if reason in line and "exited unexpectedly" in line]
     assert "\n    java.io.IOException: No space left on device\n" in out
+    (folder,) = (tmp_path / "store").glob("harness/2*")
+    assert "cluster: did NOT recover within" in finish(chaoskit("check", "--details", folder))[1]
 
 
 def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
