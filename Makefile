@@ -10,7 +10,7 @@ STAMP := .venv/.installed
 DURATIONS := --durations 25 --durations-min 1
 SEED := $(shell date +%Y%m%d)
 
-.PHONY: help setup demo fast test chaos nightly expectations check bench clean
+.PHONY: help setup demo fast test chaos nightly releases expectations check bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -62,11 +62,17 @@ chaos: setup ## all chaos tests on real clusters, the long ones too (5 hours; PA
 # TIMES=10: every chaos test ten times, each with another seed
 TIMES := 1
 
-nightly: setup ## thousands of generated histories, mutants of the checkers, every chaos test (a night; also PART, TIMES)
+nightly: setup ## thousands of generated histories, mutants of the checkers, every chaos test, the newest releases (a night; also PART, TIMES)
 	$(BIN)/python -m pytest tests/unit -n 2 --hypothesis-profile nightly --hypothesis-seed $(SEED) \
 		-k "reference or metamorphic or synthetic or propert or mutants or attribution"
 	$(BIN)/mutmut run --max-children 2 && $(BIN)/mutmut results
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) $(SPLIT) -m chaos tests/chaos --chaos-times $(TIMES)
+	$(SUDO) $(BIN)/chaoskit sweep sweeps/newest
+
+releases: setup ## the same scenarios on many releases of Kafka, Pulsar and RabbitMQ, as tables (an hour)
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/releases-kafka
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/releases-pulsar
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/releases-rabbitmq
 
 expectations: setup ## what settings keep under which faults, and deduplication, as tables (3 hours)
 	-$(SUDO) $(BIN)/chaoskit sweep sweeps/expectations-kafka

@@ -1,4 +1,7 @@
-"""Faults of clients: crash, pause, hijacked name, lost connections. They act on the harness machine."""
+"""Faults of clients: crash, orderly end, pause, hang, hijacked name, lost connections.
+
+They act on the harness machine.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import ClientProcess, Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
@@ -20,6 +24,8 @@ from chaoskit.contract.guarantees.act import Act
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
+_LEAVE_S = 60
+"""A client that leaves first sends what it has queued, and waits for the answers."""
 _OPERATION_S = 30
 """A client that is told to hang ends its operation first, which may wait for an answer."""
 _WATCH = 'read -r _; kill -CONT "$@"'
@@ -40,17 +46,34 @@ class _Connected:
     before: dict[str, set[str]] = field(default_factory=dict)
 
 
-class ClientCrash(Nemesis):
-    """Sends SIGKILL at an arbitrary point of the client's work; healing starts the next incarnation."""
+class _OnClients(Nemesis):
+    """A fault of clients."""
 
-    summary = "kill -9 clients during their operations; restart them afterwards"
     family = "client"
-    does = Act.ENDS
     hits = "clients"
-    abrupt = True
 
     def occupies(self, parameters: Any) -> Collection[HostPart]:
         return {HostPart.CLIENT}
+
+
+class _Restarting(_OnClients):
+    """A fault that ends clients; healing starts the next incarnation of each."""
+
+    def heal(self, strike: Strike) -> None:
+        for client in strike.clients:
+            client.restart()
+
+    def verify_healed(self, strike: Strike) -> Evidence:
+        _refuse_dead(strike)
+        return Evidence(f"connected again: {strike.names}")
+
+
+class ClientCrash(_Restarting):
+    """Sends SIGKILL at an arbitrary point of the client's work; healing starts the next incarnation."""
+
+    summary = "kill -9 clients during their operations; restart them afterwards"
+    does = Act.ENDS
+    abrupt = True
 
     def inject(self, strike: Strike) -> None:
         _refuse_ended(strike)
@@ -63,25 +86,12 @@ class ClientCrash(Nemesis):
             raise NemesisError(f"still running after SIGKILL: {', '.join(alive)}")
         return Evidence(f"killed with SIGKILL: {strike.names}")
 
-    def heal(self, strike: Strike) -> None:
-        for client in strike.clients:
-            client.restart()
 
-    def verify_healed(self, strike: Strike) -> Evidence:
-        _refuse_dead(strike)
-        return Evidence(f"connected again: {strike.names}")
-
-
-class ClientPause(Nemesis):
+class ClientPause(_OnClients):
     """Sends SIGSTOP: sockets stay open, but no heartbeats are sent. Healing, or the harness's death, resumes it."""
 
     summary = "pause clients with SIGSTOP, beyond their session timeout if long enough; resume them afterwards"
-    family = "client"
     does = Act.SILENCES
-    hits = "clients"
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         strike.kept(_Stopped).watches += [_stop(client) for client in strike.clients]
@@ -101,17 +111,12 @@ class ClientPause(Nemesis):
         return Evidence(f"resumed: {strike.names}")
 
 
-class ClientHang(Nemesis):
+class ClientHang(_OnClients):
     """Has the client stand still between two operations, as one whose handler does not return: its process, and the
     threads of its library, go on. Healing, or the harness's death, lets it go on."""
 
     summary = "make clients hang as if in their handlers: heartbeats continue, nothing is polled, sent or settled"
-    family = "client"
     does = Act.HANGS
-    hits = "clients"
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         _refuse_ended(strike)
@@ -135,16 +140,37 @@ class ClientHang(Nemesis):
         return Evidence(f"continuing: {strike.names}")
 
 
-class ClientHijack(Nemesis):
+class ClientLeave(_Restarting):
+    """Has the client shut down in order, as one that is stopped or scaled in; healing starts the next incarnation."""
+
+    summary = "shut clients down in order, so that they leave their groups; start them again, so that they join"
+    does = Act.STOPS
+
+    def inject(self, strike: Strike) -> None:
+        _refuse_ended(strike)
+        for client in strike.clients:
+            client.leave()
+
+    def verify(self, strike: Strike) -> Evidence:
+        deadline = time.monotonic() + _LEAVE_S
+        for client in strike.clients:
+            if wait_while(client.running, deadline - time.monotonic(), every_s=_POLL_S):
+                raise NemesisError(f"{client.name} has not ended within {_LEAVE_S} s: its operation goes on")
+            if not client.left():
+                raise NemesisError(f"{client.name} ended with an error")
+        return Evidence(f"ended in order: {strike.names}")
+
+    def heal(self, strike: Strike) -> None:
+        for client in strike.clients:
+            client.crash()  # one that has left is not there any more; one that has not would end later, unseen
+        super().heal(strike)
+
+
+class ClientHijack(_OnClients):
     """Pauses a client while its next incarnation takes over its name; then resumes it, unaware of the takeover."""
 
     summary = "start a client's next incarnation under the same name while it is paused, then resume it as a zombie"
-    family = "client"
     does = Act.SILENCES | Act.ENDS
-    hits = "clients"
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         for client in strike.clients:
@@ -178,17 +204,12 @@ class ClientHijack(Nemesis):
         return Evidence(f"running once: {strike.names}")
 
 
-class ClientDisconnect(Nemesis):
+class ClientDisconnect(_OnClients):
     """Makes the kernel destroy the clients' TCP connections: both ends are reset, and clients reconnect."""
 
     summary = "reset all TCP connections of clients; they reconnect on their own"
-    family = "client"
     does = Act.BREAKS
-    hits = "clients"
     lasts = False
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         before = {client.name: set(_local_ends(client)) for client in strike.clients}

@@ -107,10 +107,17 @@ def _throttles(own: str) -> list[str]:
     foreign = {
         path.parts[3].removeprefix("loop")
         for path in Path("/sys/block").glob("loop*/loop/backing_file")
-        if own not in path.read_text()
+        if own not in _backing(path)
     }
     lines = [line for path in sorted(_BLKIO.glob("blkio.throttle.*_device")) for line in path.read_text().splitlines()]
     return [line for line in lines if line.startswith(_LOOP) and line.split()[0].removeprefix(_LOOP) not in foreign]
+
+
+def _backing(path: Path) -> str:
+    """Return the file behind a loop device; nothing if it is being detached, by a neighbour: own labs are at rest."""
+    with suppress(OSError):
+        return path.read_text()
+    return ""
 
 
 def _processes(own: str, others: set[str]) -> list[str]:

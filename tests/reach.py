@@ -56,7 +56,7 @@ _OF_HOSTS: dict[str, dict[str, Any]] = {
 }
 """Parameters of faults, by kind, with more words where there are several of a kind."""
 
-_OF_CLIENTS = ("client-crash", "client-pause", "client-hang", "client-disconnect")
+_OF_CLIENTS = ("client-crash", "client-leave", "client-pause", "client-hang", "client-disconnect")
 _EVERY_S = 0.25
 _AROUND_S = 4
 _LEADS = "n1 leads"
@@ -233,8 +233,9 @@ class _GapRecord(PaperRecord):
 
     def __init__(self, declared: Declared, fault: Effect, placements: Placements, hosts: Sequence[str]) -> None:
         history = History(Path(), [StoredPartition(*PLACE, None, None)], {})
-        end_ns = [int(_END_S * guaranteed.SECOND)]
-        history.operations = pa.table({"start_ns": pa.array(end_ns), "end_ns": pa.array(end_ns)})
+        end_ns = [int(_END_S * guaranteed.SECOND)] * 2
+        whole = {"op": [0, 1], "f": ["delete", "delete"], "start_ns": end_ns, "end_ns": end_ns}
+        history.operations = pa.table(whole)
         super().__init__(declared, [fault], placements, history, hosts)
         value = np.arange(int(_END_S / _EVERY_S) + 1)
         written_ns = (value * _EVERY_S * guaranteed.SECOND).astype(np.int64)

@@ -6,11 +6,13 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from chaoskit.base import durable
+from chaoskit.base.downloads import told_only
 from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.cli.arguments.options import PATH, check_folder, json_option, store_option
 from chaoskit.cli.output.planned import show_plans, told
@@ -74,7 +76,8 @@ def command(
     if store.exists() and not store.is_dir():
         raise BadInput(f"--store {store}: is a file; name a folder")
     check_folder("--junit", junit_file)
-    plans = plan_all(written, seed)
+    with told_only() if dry_run else nullcontext():
+        plans = plan_all(written, seed)
     if dry_run:
         if as_json:
             raise BadInput("--dry-run prints no verdict; leave out --json")

@@ -28,12 +28,13 @@ def command(name: str | None, as_markdown: bool) -> None:
 
 
 def _list(by_name: dict[str, Support]) -> None:
-    table = Grid("system", "release", "keeps", "workloads", "powers", "faults")
+    table = Grid("system", "release", "tested", "keeps", "workloads", "powers", "faults")
     for name, supported in by_name.items():
         powers = ", ".join(power.name for power in supported.powers if power.standing in (YES, GIVEN))
         table.add_row(
             name,
             supported.release,
+            supported.tested,
             ", ".join(supported.models),
             ", ".join(supported.workloads),
             powers,
@@ -46,6 +47,8 @@ def _tell(name: str, supported: Support) -> None:
     console = wide_console()
     if supported.release:
         console.print(f"default release: {supported.release}", soft_wrap=True, highlight=False)
+    if supported.tested:
+        console.print(f"tested: {supported.tested}", soft_wrap=True, highlight=False)
     for title, listed in (
         ("keeps", supported.models),
         ("roles", supported.roles),

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from chaoskit.contract.clients.client import Unreachable
-from chaoskit.contract.clients.queue import QueueConsumer
+from chaoskit.contract.clients.queue import NoQueue, QueueConsumer
 from chaoskit.contract.clients.recorder import Recorder
 from chaoskit.model.audit import Drained
 
@@ -75,7 +75,8 @@ def audit_queues(receiver: Draining, recorder: Recorder, idle_s: float, stopping
 
 
 def _drain(receiver: Draining, idle_s: float, stopping: Callable[[], bool]) -> dict[str, str]:
-    """Receive until nothing arrives any more and the system says that every queue is empty.
+    """Receive until nothing arrives any more and the system says, asked on several nodes, that every queue is empty or
+    gone.
 
     Args:
         receiver: receives and acknowledges.
@@ -106,12 +107,14 @@ def _drain(receiver: Draining, idle_s: float, stopping: Callable[[], bool]) -> d
 
 
 def _lacks(consumer: QueueConsumer, queue: str) -> str:
-    """Return why a queue may hold messages; empty if it holds none.
+    """Return why a queue may hold messages; empty if it holds none, or is not there any more.
 
     What another consumer has and did not settle is in no number that the system tells, so there must be none.
     """
     try:
         ready, consumers = consumer.left(queue)
+    except NoQueue:
+        return ""
     except Unreachable as error:
         return str(error)
     if ready:

@@ -50,7 +50,8 @@ class GroupedWorkload(PartitionedWorkload):
     """A workload whose consumers read partitions of their own, or as members of groups."""
 
     def traits(self, options: Any) -> tuple[object, ...]:
-        routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
+        places = tuple((topic, partition) for topic, partition, _ in options.routes())
+        routed = Routed(places, keyed=options.keys > 0)
         members = -(-options.consumers // options.groups)
         group = (Group(options.groups, members),) if options.consumption == "group" else ()
         replays = () if options.replay is None else (Replays(options.replay.after, options.replay.by == "time"),)

@@ -13,6 +13,8 @@ from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.outcome import FAIL, OK, Outcome
 from chaoskit.model.place import Place
 
+_KEY = b"probe"
+
 
 class Probes:
     """One message to every partition.
@@ -34,8 +36,14 @@ class Probes:
     @property
     def accepted(self) -> bool:
         """Whether all were acknowledged."""
-        partitions = len(self._options.all_partitions())
-        return len(self._outcomes) == partitions and all(outcome == OK for outcome in self._outcomes.values())
+        return not self.refused
+
+    @property
+    def refused(self) -> list[Place]:
+        """The partitions whose message was not acknowledged."""
+        named = ((self._recorder.in_system(topic), partition) for topic, partition in self._options.all_partitions())
+        taken = {self._places[op] for op, outcome in self._outcomes.items() if outcome == OK}
+        return [place for place in named if place not in taken]
 
     def completed(
         self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
@@ -49,14 +57,16 @@ class Probes:
     def send(self, producer: Producer) -> None:
         """Send them; a producer that reports to `completed`."""
         options, recorder = self._options, self._recorder
+        # Where messages have keys, a compacted log takes none without; and a key of its own stands for no other.
+        key = None if options.routes()[0][2] is None else _KEY
         writer = payload.Writer(recorder.run_id, options.message_size)
         for sequence, (topic, partition) in enumerate(options.all_partitions()):
             value = options.producers << PRODUCER_SHIFT | sequence
             now = time.monotonic_ns()
             name = recorder.in_system(topic)
-            op = recorder.send(recorder.topic_id(name), partition, 0, value, now, now)
+            op = recorder.send(recorder.topic_id(name), partition, recorder.key_id(key), value, now, now)
             self._places[op] = name, partition
-            if not producer.send(name, partition, None, writer.build(value, now, now), op):
+            if not producer.send(name, partition, key, writer.build(value, now, now), op):
                 self.completed(op, FAIL, "queue full", None)
 
 

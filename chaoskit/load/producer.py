@@ -21,10 +21,14 @@ def connect(job: Job[Options], completed: Completed) -> Producer:
     return job.clients.power(LogClients).producer(settings_of(job.task, job.options.producer), completed)
 
 
-def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Producer] = connect) -> None:
-    """Send until stopped, then wait for every completion; `connect` creates the producer."""
+def produce(
+    job: Job[Options],
+    connect: Callable[[Job[Options], Completed], Producer] = connect,
+    deletes: Callable[[int], bool] | None = None,
+) -> None:
+    """Send until stopped, then wait for every completion; `connect` creates the producer, `deletes` as of `Sender`."""
     options = job.options
-    sender = Sender(job, lambda completed: connect(job, completed))
+    sender = Sender(job, lambda completed: connect(job, completed), deletes)
     sender.warm_up(len(options.all_partitions()))
     wake_on_time()
     start_ns = job.control.wait_start(lambda: sender.producer.poll(0))

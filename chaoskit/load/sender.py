@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from chaoskit.contract.clients.client import Bursting, Completed, Producer
+from chaoskit.contract.clients.client import Bursting, Completed, DeletingProducer, Producer
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
 from chaoskit.model import payload
 from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.operation import DELETE, SEND
 
 P = TypeVar("P", bound=Producer)
 Options = TypeVar("Options", bound=LoadOptions)
@@ -23,9 +24,12 @@ class Sender(Generic[P]):
     Args:
         job: the client's job.
         connect: creates the producer, which reports completions to its argument.
+        deletes: whether the message with a sequence deletes its key; then the producer is a `DeletingProducer`.
     """
 
-    def __init__(self, job: Job[Options], connect: Callable[[Completed], P]) -> None:
+    def __init__(
+        self, job: Job[Options], connect: Callable[[Completed], P], deletes: Callable[[int], bool] | None = None
+    ) -> None:
         options, recorder = job.options, job.recorder
         self.sequence = 0
         self.producer = connect(recorder.completed)
@@ -40,8 +44,9 @@ class Sender(Generic[P]):
             (topic, recorder.topic_id(topic), partition, recorder.key_id(key), key) for topic, partition, key in named
         )
         producer = self.producer
+        self._deletes = deletes
         self._burst = None
-        if isinstance(producer, Bursting) and producer.tells_positions:
+        if deletes is None and isinstance(producer, Bursting) and producer.tells_positions:
             self._burst = recorder.burst_through(producer)
 
     def warm_up(self, count: int) -> None:
@@ -67,13 +72,24 @@ class Sender(Generic[P]):
         """Send the next message, which is due at `intended_ns`, or now if that is None."""
         topic, topic_id, partition, key_id, key = self._routes[self.sequence % len(self._routes)]
         value = self._first_value | self.sequence
+        deletes = self._deletes is not None and self._deletes(self.sequence)
         self.sequence += 1
         sent_ns = time.monotonic_ns()
         intended_ns = sent_ns if intended_ns is None else intended_ns
         content = self._writer.build(value, intended_ns, sent_ns)
-        op = self._recorder.send(topic_id, partition, key_id, value, intended_ns, sent_ns)
-        while not self.producer.send(topic, partition, key, content, op):
+        f_code = DELETE if deletes else SEND
+        op = self._recorder.send(topic_id, partition, key_id, value, intended_ns, sent_ns, f_code)
+        while not self._enqueue(topic, partition, key, content, op, deletes=deletes):
             self._wait()
+
+    def _enqueue(
+        self, topic: str, partition: int, key: bytes | None, content: bytes, op: int, *, deletes: bool
+    ) -> bool:
+        if not deletes:
+            return self.producer.send(topic, partition, key, content, op)
+        assert key is not None
+        assert isinstance(self.producer, DeletingProducer)
+        return self.producer.delete(topic, partition, key, content, op)
 
     def _wait(self) -> None:
         """Wait for room in the client's queue."""

@@ -10,6 +10,9 @@ PAYLOADS = ("ok", "corrupt", "foreign")
 PRODUCER_SHIFT = 40
 """`value` = producer << 40 | sequence."""
 
+WITHOUT_CONTENT = "chaoskit"
+"""The header that carries the payload of a message without content, where a client library gives headers."""
+
 NO_POSITION = -(1 << 63)
 """The position of a message in a system that has none."""
 

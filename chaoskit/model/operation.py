@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-SENDING = ("send", "add")
-"""Operations that send one message; `add` sends it to a ledger."""
+SENDING = ("send", "add", "delete")
+"""Operations that send one message; `add` sends it to a ledger, and `delete` deletes its key: it has no content."""
+
+SEND, DELETE = SENDING.index("send"), SENDING.index("delete")
 
 CARRYING = (*SENDING, "poll", "receive", "txn", "read", "lac")
 """Frequent operations, which carry messages or positions; all others control a client. A `poll` reads the next

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.plain import one_line, plain
+from chaoskit.base.quantities import SECOND
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.faults.consequence_words import in_words, staked
 from chaoskit.judge.verdict.bounds import describe
@@ -67,13 +68,19 @@ def describe_anomaly(name: str, anomaly: Found, *, complete: bool = True) -> lis
     between = ""
     if anomaly.between_s:
         between = f", between {anomaly.between_s[0]:.3f} s and {anomaly.between_s[1]:.3f} s"
-    lines = [f"  {name}: {anomaly.count:,}  {mark}{between}"]
+    lines = [f"  {name}: {anomaly.count:,}  {mark}{between}", *_lasted(anomaly)]
     lines += [f"    {_cause(cause)}" for cause in anomaly.causes]
     lines.append(f"    why: {anomaly.why}")
     if anomaly.remedy:
         lines.append(f"    to prevent it: {anomaly.remedy}")
     lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
     return lines
+
+
+def _lasted(anomaly: Found) -> Iterator[str]:
+    """Yield how long the findings lasted, by detail; nothing if they do not last."""
+    for detail, lasted in anomaly.lasted_ms.by_detail.items() if anomaly.lasted_ms else ():
+        yield f"    {lasted.count:,} {detail}: {lasted.p50:,.0f} ms in the median, {lasted.max:,.0f} ms at most"
 
 
 def _met(anomaly: Found, complete: bool) -> str:
@@ -97,7 +104,10 @@ def describe_example(example: Mapping[str, Any]) -> str:
     this = _side(example, "")
     other = _side(example, "other_")
     parts = [f"{where}: {this}"]
-    if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
+    if "lasted_ms" in example:
+        lasted = f"{where} for {example['lasted_ms']:,.0f} ms from {example['since_ns'] / SECOND:.3f} s"
+        parts = [f"{lasted}: after {other}", *([f"until {this}"] if this else [])]
+    elif "other_position" in example and not example.keys() & {"other_op", "other_value"}:
         parts.append(f"the log ends at {_position(example, 'other_position')}")
     elif other:
         parts.append(f"conflicts with {other}")

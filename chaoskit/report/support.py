@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from chaoskit.base import plugins
 from chaoskit.contract import installed
 from chaoskit.contract.systems.explaining import explanations
+from chaoskit.contract.systems.releasing import Releasing
 from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS, System
 from chaoskit.contract.workloads.workload import Alternating, Workload, example_options, powers_needed
+from chaoskit.report.markdown import table
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
 NO = "no"
@@ -33,7 +35,8 @@ class Support:
     """What a system supports.
 
     Attributes:
-        release: the release that it has by default, on which its tests were run; empty if it has none.
+        release: the release that it has by default; empty if it has none.
+        tested: the releases that it was tested with, and when; empty if it does not say so.
         models: its data models.
         roles: role names that a fault may use in `on:`.
         powers: all powers that chaoskit knows, those of clients first.
@@ -42,6 +45,7 @@ class Support:
     """
 
     release: str
+    tested: str
     models: tuple[str, ...]
     roles: tuple[str, ...]
     powers: tuple[Power, ...]
@@ -56,6 +60,7 @@ def support(system: System) -> Support:
     has = {*system.service_powers(options), *system.client_powers(options), *given}
     return Support(
         str(getattr(options, "version", "")),
+        str(system.tested) if isinstance(system, Releasing) else "",
         tuple(model.name for model in system.models),
         tuple(system.roles),
         tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *SERVICE_POWERS)),
@@ -73,7 +78,13 @@ def markdown(supports: dict[str, Support]) -> str:
     faults = plugins.names("nemesis")
     return "\n".join(
         (
-            _table(["release", *names], [["default", *(column.release for column in columns)]]),
+            _table(
+                ["release", *names],
+                [
+                    ["default", *(column.release for column in columns)],
+                    ["tested, and when", *(column.tested for column in columns)],
+                ],
+            ),
             _table(["power of clients", *names], of_clients),
             _table(["power of the cluster", *names], of_clusters),
             _table(
@@ -129,5 +140,4 @@ def _marks(name: str, held: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"{line}\n" for line in table(head, rows))

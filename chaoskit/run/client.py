@@ -119,6 +119,12 @@ class Client:
     def crash(self) -> None:
         self._kill(self.worker)
 
+    def leave(self) -> None:
+        self.worker.tell("stop")
+
+    def left(self) -> bool:
+        return self.worker.process.poll() == 0
+
     def restart(self) -> None:
         if not self.running():
             self.start_next()
@@ -179,7 +185,7 @@ class Client:
         return not self.running() or "failed" in self.worker.result
 
     def ended(self) -> bool:
-        return self._stopped and self.worker.process.poll() == 0
+        return self._stopped and self.left()
 
     def hang(self) -> None:
         self.worker.tell("hang")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
@@ -54,9 +54,7 @@ def allowed_in(
     return Allowed(
         targets=targets,
         roles=[*_roles(scenario.cluster, *cluster), *application_roles(scenario.cluster)],
-        partitions=[
-            f"{topic}/{number}" for declared_topic in declared.topics for topic, number in declared_topic.places
-        ],
+        partitions=[*partition_names(declared)],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
         service_powers=_cluster_powers(scenario.cluster, *cluster),
@@ -65,6 +63,15 @@ def allowed_in(
         inventory=scenario.cluster.names_hosts,
         drivers=bool(scenario.workload.drivers),
     )
+
+
+def partition_names(declared: Declared) -> Iterator[str]:
+    """Yield the names of partitions in targets: `topic/number`, and of a topic with one partition, such as a queue, its
+    name alone."""
+    for topic in declared.topics:
+        yield from (f"{name}/{number}" for name, number in topic.places)
+        if topic.partitions == 1:
+            yield topic.name
 
 
 def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple[type, ...]:

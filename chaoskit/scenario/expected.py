@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -57,7 +57,7 @@ LATENCIES = {
 """The latencies that can have a bound, and where verdict.json has each: the messages and the percentile."""
 
 MEASURES = (UNAVAILABLE, UNHEARD, RECOVERED, *LATENCIES)
-"""What can have a bound."""
+"""What can have a bound, besides anomalies that last."""
 
 _PHASES = ("quiet", "under faults", "after faults")
 _BOUND = re.compile(r"([<>])\s*([^()]*?)\s*(?:\(([^()]*)\))?")
@@ -124,12 +124,12 @@ Expected = Annotated[
 """A number of findings, or a bound."""
 
 
-def check_expected(expect: Mapping[str, Any], anomalies: Collection[str]) -> None:
+def check_expected(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly]) -> None:
     """Reject what can be neither found nor measured.
 
     Args:
         expect: as in a scenario.
-        anomalies: the names of all anomalies.
+        anomalies: all anomalies, by name.
 
     Raises:
         BadInput: names each wrong key.
@@ -160,19 +160,20 @@ def _not_looked_for(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly],
             yield f"{where} in this run, only where {meaning[:1].lower()}{meaning[1:]}; remove it"
 
 
-def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[str]:
+def _wrong(expect: Mapping[str, Any], anomalies: Mapping[str, Anomaly]) -> Iterator[str]:
+    bounded = (*MEASURES, *(name for name, anomaly in anomalies.items() if anomaly.lasting))
     for name, expected in expect.items():
         bound = isinstance(expected, Bound)
-        if name in (MEASURES if bound else anomalies):
+        if name in (bounded if bound else anomalies):
             if bound and expected.phase and name not in LATENCIES:
                 plain = replace(expected, phase="")
                 yield f"expect.{name}: only latencies are measured by part of the load; write {plain}"
         elif bound and name in anomalies:
-            yield f"expect.{name}: an anomaly has no bound; write none, some, any or a number of findings"
+            yield f"expect.{name}: does not last, and has no bound; write none, some, any or a number of findings"
         elif name in MEASURES:
             yield f"expect.{name}: is a time; write a bound, {_EXAMPLE}"
         else:
-            known = MEASURES if bound else anomalies
+            known = bounded if bound else anomalies
             yield f"expect.{name}: unknown {'measure' if bound else 'anomaly'}; {nearest(name, known)}"
 
 

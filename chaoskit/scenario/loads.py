@@ -6,12 +6,15 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import format_duration
+from chaoskit.contract import installed
 from chaoskit.contract.clients.client import SeekingClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.explaining import explanations
-from chaoskit.contract.systems.system import Queues, System, Typed
+from chaoskit.contract.systems.system import Imposing, Queues, System, Typed
 from chaoskit.contract.workloads.traits import Backlog, Queueing, Replays, Resends, Routed, Transactions
 from chaoskit.contract.workloads.workload import Workload, powers_needed
+from chaoskit.model.compaction import Compaction
+from chaoskit.scenario.expected import bounds
 from chaoskit.scenario.model import Scenario
 
 
@@ -65,7 +68,7 @@ def check_copies(system: System, load: Any, declared: Declared) -> None:
             )
 
 
-def check_record(scenario: Scenario, declared: Declared) -> None:
+def check_record(scenario: Scenario, system: System, declared: Declared) -> None:
     """Reject a record of latencies only of a workload whose losses cannot be told from sequences.
 
     Raises:
@@ -78,6 +81,13 @@ def check_record(scenario: Scenario, declared: Declared) -> None:
         raise BadInput(f"record: latency: loss cannot be determined for workload {kind}; write history")
     if scenario.workload.drivers:
         raise BadInput("record: latency: is not supported on drivers; write history, or remove workload.drivers")
+    for name in bounds(scenario.expect):
+        if name in installed.anomalies() and installed.anomalies()[name].lasting:
+            raise BadInput(f"expect.{name}: cannot be measured without the history; write record: history")
+    if isinstance(system, Imposing):
+        for topic in declared.topics:
+            if Compaction.of(system.imposed(declared.options, topic).items()) is not None:
+                raise BadInput("record: latency: what compaction may remove is not told without values; write history")
 
 
 def check_backlog(scenario: Scenario, declared: Declared) -> None:

@@ -24,6 +24,7 @@ from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
 from chaoskit.scenario.loads import check_backlog, check_copies, check_record, check_workload
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
+from chaoskit.scenario.releases import with_newest
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.triggers import check_triggers
 from chaoskit.scenario.zones import check_zones
@@ -161,12 +162,12 @@ class _Planning:
     def __init__(
         self, scenario: Scenario, source: str, seed: int, numbers: Sequence[int], *, recorded: bool = False
     ) -> None:
-        self._scenario = _seated(scenario)
         self._source = source
         self._seed = seed
         self._numbers = numbers
         self._recorded = recorded
         self._problems = Problems(source)
+        self._scenario = _seated(with_newest(scenario, self._problems))
 
     def plan(self) -> Plan:
         """Return the plan.
@@ -203,7 +204,7 @@ class _Planning:
         tried(check_copies, system, loading, declared)
         tried(check_rate, cluster, declared)
         tried(check_drivers, scenario, provider, disk)
-        tried(check_record, scenario, declared)
+        tried(check_record, scenario, system, declared)
         tried(check_backlog, scenario, declared)
         tried(check_application, cluster)
         if not self._recorded:

@@ -8,6 +8,7 @@ from typing import Any
 
 from chaoskit.judge.verdict.headline import StoredAnomaly, lost_messages
 from chaoskit.judge.verdict.verdict import VALID
+from chaoskit.report.markdown import table
 from chaoskit.report.words import PERCENTILE_WORDS, number
 from chaoskit.search.sweep import Results, Sweep
 from chaoskit.search.table import proves
@@ -35,12 +36,11 @@ def rows(sweep: Sweep, by_cell: Mapping[str, Results]) -> Iterator[list[str]]:
     place = sweep.axes.index(sweep.across)
     first = sweep.cells[0].variants[place]
     recorded, faults = _recorded(by_cell), _faults(sweep)
-    settings: dict[tuple[str, ...], dict[str, Sequence[Mapping[str, Any]]]] = {}
-    for cell in sweep.cells:
-        rest = (*cell.variants[:place], *cell.variants[place + 1 :])
-        verdicts = [verdict for _, verdict in sorted(by_cell[cell.name].verdicts.items())]
-        settings.setdefault(rest, {})[cell.variants[place]] = verdicts
-    for names, runs in settings.items():
+    for names, cells in sweep.cells_across(sweep.across).items():
+        runs = {
+            variant: [verdict for _, verdict in sorted(by_cell[cell.name].verdicts.items())]
+            for variant, cell in cells.items()
+        }
         calm = [verdict for name, own in runs.items() if name not in faults for verdict in own]
         exposed = _exposure(calm) if recorded else []
         lost = [_lost(runs.get(fault, [])) for fault in faults]
@@ -49,9 +49,8 @@ def rows(sweep: Sweep, by_cell: Mapping[str, Results]) -> Iterator[list[str]]:
 
 def markdown(sweep: Sweep, by_cell: Mapping[str, Results]) -> str:
     """Return the table in Markdown, with a legend."""
-    titles = header(sweep, by_cell)
-    lines = [titles, ["---"] * len(titles), *rows(sweep, by_cell)]
-    return "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
+    lines = table(header(sweep, by_cell), rows(sweep, by_cell))
+    return "\n".join(["## Cost of durability", "", *lines, "", *LEGEND, ""])
 
 
 LEGEND = (

@@ -56,6 +56,7 @@ class SweepSpec(BaseModel):
         seeds: number of runs per cell, with the seeds 1, 2, ...
         count: the anomalies that the table counts; default: those that say so (`Anomaly.tabled`).
         cost_across: an axis of faults, whose first variant has none: a second table has its variants as columns.
+        columns: an axis, such as releases: a further table has its variants as columns, with the verdicts.
         side_by_side: whether the variants of the first axis are compared with each other, load by load; the second
             axis has the loads (`chaoskit.search.side_by_side`).
         published: half the round trip that others published, by variant of the first axis; shown side by side.
@@ -70,6 +71,7 @@ class SweepSpec(BaseModel):
     seeds: int = Field(default=1, ge=1)
     count: list[str] | None = None
     cost_across: str = ""
+    columns: str = ""
     side_by_side: bool = False
     published: dict[Name, Duration] = {}
 
@@ -99,15 +101,26 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep whose runs are all planned. `across`, `side_by_side`, `published`: see `SweepSpec`."""
+    """A sweep whose runs are all planned. `across` (`cost_across`), `columns`, `side_by_side`, `published`: see
+    `SweepSpec`."""
 
     name: str
     axes: tuple[str, ...]
     count: tuple[str, ...]
     cells: tuple[Cell, ...]
     across: str = ""
+    columns: str = ""
     side_by_side: bool = False
     published: Mapping[str, int] = field(default_factory=dict)
+
+    def cells_across(self, axis: str) -> dict[tuple[str, ...], dict[str, Cell]]:
+        """Return the cells by their variants of all other axes, and then by that of one axis."""
+        place = self.axes.index(axis)
+        cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+        for cell in self.cells:
+            others = (*cell.variants[:place], *cell.variants[place + 1 :])
+            cells.setdefault(others, {})[cell.variants[place]] = cell
+        return cells
 
 
 @dataclass(slots=True)
@@ -168,8 +181,9 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     count = sorted(name for name, anomaly in known.items() if anomaly.tabled) if spec.count is None else spec.count
     if strange := [name for name in count if name not in known]:
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
-    if spec.cost_across and spec.cost_across not in spec.axes:
-        raise BadInput(f"{path}: cost_across: no axis {spec.cost_across!r}; {nearest(spec.cost_across, spec.axes)}")
+    for key, axis in (("cost_across", spec.cost_across), ("columns", spec.columns)):
+        if axis and axis not in spec.axes:
+            raise BadInput(f"{path}: {key}: no axis {axis!r}; {nearest(axis, spec.axes)}")
     _check_side_by_side(spec, path)
     chosen = _chosen(spec, only, path)
     numbers = range(1, (seeds or spec.seeds) + 1)
@@ -178,7 +192,14 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
         for names, overrides in chosen
     ]
     return Sweep(
-        spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across, spec.side_by_side, spec.published
+        spec.name,
+        tuple(spec.axes),
+        tuple(count),
+        tuple(cells),
+        spec.cost_across,
+        spec.columns,
+        spec.side_by_side,
+        spec.published,
     )
 
 

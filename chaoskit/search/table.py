@@ -16,6 +16,7 @@ from scipy.special import betaincinv
 from chaoskit.judge.faults.at_stake import nothing_at_stake
 from chaoskit.judge.timing.machine import full
 from chaoskit.judge.verdict.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.report.markdown import table
 from chaoskit.search.sweep import Cell, Results, Sweep
 
 CONFIDENCE = 0.95
@@ -72,14 +73,13 @@ def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def markdown(sweep: Sweep, content: Mapping[str, Any]) -> str:
     """Return the table in Markdown, with a legend."""
-    lines = [header(sweep), ["---"] * len(header(sweep)), *rows(content)]
-    return "\n".join([f"# {sweep.name}", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
+    return "\n".join([f"# {sweep.name}", "", *table(header(sweep), rows(content)), "", *LEGEND, ""])
 
 
 LEGEND = (
     "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
     "effective, something at stake), and the total number of findings. If no run showed it: upper bound of the rate",
-    "of such runs, with 95 % confidence (Clopper-Pearson).",
+    "of such runs, with 95 % confidence (Clopper-Pearson). Of findings that last, the longest time.",
     "Latency: median over the runs, of all sends, from when they were due; those that were never acknowledged count",
     "until they were given up; quiet: outside faults and their aftermath. acks/s: mean over the runs, until the end of",
     "the load. Machine full: in how many of the runs this machine, or one of its clients, was at its limit:",
@@ -127,7 +127,34 @@ def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     telling = [count for count, verdict in zip(counts, verdicts, strict=True) if count or proves(verdict)]
     seen = sum(count > 0 for count in telling)
     bound = upper_bound(seen, len(telling))
-    return {"runs": len(telling), "seen": seen, "total": sum(counts), "rate_at_most": round(bound, 6)}
+    entries = [verdict["anomalies"][name] for verdict in verdicts if name in verdict["anomalies"]]
+    lasted = [entry["lasted_ms"] for entry in entries if "lasted_ms" in entry]
+    return {
+        "runs": len(telling),
+        "seen": seen,
+        "total": sum(counts),
+        "rate_at_most": round(bound, 6),
+        **({"lasted_ms": _lasted(lasted)} if lasted else {}),
+    }
+
+
+def _lasted(lasted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the median over the runs of their medians, and the longest of all, milliseconds; also by detail."""
+    by_detail: dict[str, list[Mapping[str, Any]]] = {}
+    for one in lasted:
+        for detail, of_detail in one["by_detail"].items():
+            by_detail.setdefault(detail, []).append(of_detail)
+    return {
+        **_median_and_longest(lasted),
+        "by_detail": {
+            detail: {"count": sum(one["count"] for one in own), **_median_and_longest(own)}
+            for detail, own in sorted(by_detail.items())
+        },
+    }
+
+
+def _median_and_longest(lasted: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    return {"p50": median(one["p50"] for one in lasted), "max": max(one["max"] for one in lasted)}
 
 
 def proves(verdict: Mapping[str, Any]) -> bool:
@@ -143,7 +170,9 @@ def proves(verdict: Mapping[str, Any]) -> bool:
 
 def _counted(anomaly: Mapping[str, Any]) -> str:
     if anomaly["seen"]:
-        return f"{anomaly['seen']} of {anomaly['runs']}, {anomaly['total']:,}"
+        lasted_ms = anomaly.get("lasted_ms")
+        lasted = f"; {lasted_ms['max']:,.0f} ms at most" if lasted_ms else ""
+        return f"{anomaly['seen']} of {anomaly['runs']}, {anomaly['total']:,}{lasted}"
     return f"0 of {anomaly['runs']} (<= {anomaly['rate_at_most']:.1%})" if anomaly["runs"] else "-"
 
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from chaoskit.base.columns import NONE, Flags, Ints
 
+NEVER_NS = np.iinfo(np.int64).max
+"""The time of what never happened, later than all others."""
+
 
 def is_sorted(numbers: Ints) -> bool:
     """Return whether the numbers are in ascending order; equal numbers are allowed."""

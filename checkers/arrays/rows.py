@@ -34,6 +34,7 @@ class Operations:
         wants: whether it asked for messages.
         duplicate: whether it was acknowledged as a duplicate.
         asks: whether it is the final read, which asks for the end positions when it begins.
+        deletes: whether it sent a message that deletes its key.
         stays: whether it is a whole transaction that did not, or may not have, committed: its consumer goes on from
             where the last one that did had left it.
     """
@@ -50,6 +51,7 @@ class Operations:
     asks: Flags
     takes: Flags
     wants: Flags
+    deletes: Flags
     stays: Flags
 
     @classmethod
@@ -69,6 +71,7 @@ class Operations:
             asks=is_one_of(table["f"], ["audit"]),
             takes=is_one_of(table["f"], ["receive"]),
             wants=is_one_of(table["f"], ASKING),
+            deletes=is_one_of(table["f"], ["delete"]),
             stays=is_one_of(table["f"], ["txn"]) & (outcome != OK),
         )
 

@@ -18,11 +18,13 @@ import numpy as np
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.compaction import Compaction
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.observations.group import ReadingBegan
 from chaoskit.model.observations.log import Sought, UnreadableGap
-from checkers.arrays.columns import changes, first_rows, is_sorted, marked, running_maximum, stable_order
-from checkers.arrays.ends import FAIL, OK
+from checkers.arrays.columns import NEVER_NS, changes, first_rows, is_sorted, marked, running_maximum, stable_order
+from checkers.arrays.compaction import Keyed
+from checkers.arrays.ends import FAIL, INFO, OK
 from checkers.arrays.numbering import Numbering
 from checkers.arrays.reading import Reading, reading_of
 from checkers.arrays.rows import INTACT, Operations, split_messages
@@ -74,6 +76,8 @@ class LogView:
             kept = marked(self.positions.size, self.read_positions[audited])
             gone |= ~kept[ids] & (position < audit.end)
         gone &= position >= max(audit.low, 0)
+        if self.keyed is not None:
+            gone &= ~self.removable_positions[ids] | (position >= audit.end)
         return gone
 
     @cached_property
@@ -135,10 +139,69 @@ class LogView:
         return marked(self.values.size, self.intact_values[final])
 
     @cached_property
+    def keyed(self) -> Keyed | None:
+        """The messages of a compacted log; None: it is not compacted."""
+        compaction = Compaction.of(self.setting.imposed)
+        if compaction is None:
+            return None
+        sent, acked = np.flatnonzero(self.sent), np.flatnonzero(self.first_acks != NONE)
+        first = self.first_sends[sent]
+        key, place_of = np.zeros(self.values.size, np.int64), np.full(self.values.size, NONE)
+        start_ns, done_ns = np.full((2, self.values.size), NEVER_NS)
+        deletes = np.zeros(self.values.size, np.bool_)
+        key[sent] = self.sends.key[first]
+        start_ns[sent] = self.operations.start_ns[self.sends.operation[first]]
+        deletes[sent] = self.operations.deletes[self.sends.operation[first]]
+        done_ns[acked] = self.operations.end_ns[self.sends.operation[self.first_acks[acked]]]
+        read = np.flatnonzero(self.intact.received_ns != NONE)
+        np.minimum.at(done_ns, self.intact_values[read], self.intact.received_ns[read])
+        np.maximum.at(place_of, self.sent_values, self.acked_positions)
+        np.maximum.at(place_of, self.intact_values, self.intact_positions)
+        place_of[~self.sent] = NONE
+        return Keyed(compaction, key, start_ns, done_ns, place_of, deletes)
+
+    @cached_property
+    def read_ns(self) -> int:
+        """When the final read was over; without one, the last thing that is known."""
+        audits = self.operations.audits
+        chosen = audits if audits.any() else np.ones(audits.size, np.bool_)
+        return int(np.maximum(self.operations.start_ns, self.operations.end_ns)[chosen].max(initial=0))
+
+    @cached_property
+    def open_sends(self) -> Flags:
+        """Messages of which nobody knows whether they were stored, by value id: nobody received them."""
+        info = np.equal(self.operations.fate[self.sends.operation], INFO)
+        open_: Flags = marked(self.values.size, self.sent_values[info]) & ~self.visible & (self.first_acks == NONE)
+        return open_
+
+    @cached_property
+    def since_ns(self) -> Ints:
+        """From when on each message may be gone from a compacted log, by value id, given what any client saw or was
+        told, or may have stored; `NEVER_NS` from any other log."""
+        if self.keyed is None:
+            return np.broadcast_to(np.int64(NEVER_NS), self.values.size)
+        return self.keyed.removable_ns(self.visible | (self.first_acks != NONE) | self.open_sends)
+
+    @cached_property
+    def replaced_ns(self) -> Ints:
+        """When a message was sent that stands for each one of a compacted log at the final read, by value id: it was
+        acknowledged, or is there, or is a deletion that was seen and whose time is over."""
+        assert self.keyed is not None
+        over = self.keyed.deletes & self.visible & (self.keyed.expires_ns <= self.read_ns)
+        return self.keyed.replaced_ns((self.first_acks != NONE) | self.kept | over)
+
+    @cached_property
+    def removable(self) -> Flags:
+        """Whether each message may be gone from a compacted log at the final read, by value id."""
+        if self.keyed is None:
+            return np.broadcast_to(np.False_, self.values.size)
+        return self.keyed.lawful_ns(self.replaced_ns) <= self.read_ns
+
+    @cached_property
     def missing(self) -> Ints:
-        """Rows of the acknowledged sends whose message does not exist (any more), one per message: of several sends the
-        first whose acknowledgement reported a position, otherwise the first."""
-        rows = np.flatnonzero(self.acked & ~self.kept[self.sent_values])
+        """Rows of the acknowledged sends whose message does not exist (any more), although it should, one per message:
+        of several sends the first whose acknowledgement reported a position, otherwise the first."""
+        rows = np.flatnonzero(self.acked & ~(self.kept | self.removable)[self.sent_values])
         placed = self.sends.position[rows] != NONE
         order = np.lexsort((rows, ~placed, self.sent_values[rows]))
         first: Ints = np.sort(rows[order][changes(self.sent_values[rows[order]])])
@@ -222,12 +285,14 @@ class LogView:
     @cached_property
     def passed(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Jumps over positions with a visible message: rows (before, after), the index in `visible_positions` of the
-        first passed position, and the number of passed positions."""
+        first passed position, and the number of passed positions. Of a compacted log, what may have been gone by then
+        was not passed, so that one jump may come several times."""
         before, after = self.jumps
         first = np.searchsorted(self.visible_positions, self.read_positions[before], side="right")
         count = np.searchsorted(self.visible_positions, self.read_positions[after]) - first
         over = count > 0
-        return before[over], after[over], first[over], count[over]
+        passed = before[over], after[over], first[over], count[over]
+        return passed if self.keyed is None else self._needed(*passed)
 
     @cached_property
     def visible_positions(self) -> Ints:
@@ -254,6 +319,36 @@ class LogView:
         rank, highest = running_maximum(group, place, self.positions.size)
         below = np.flatnonzero(rank < highest)
         return below, np.searchsorted(highest, highest[below])
+
+    @cached_property
+    def removable_positions(self) -> Flags:
+        """Whether a compacted log may lack a message at the final read, by position id: one that may be gone, or is
+        stored again at a higher position."""
+        keyed = self.keyed
+        assert keyed is not None
+        doubtful = keyed.removable_ns(self.open_sends) <= self.read_ns
+        removable = (self.removable | doubtful) & (keyed.place != NONE)
+        value, position = self.intact_values[self.placed], self.intact_positions[self.placed]
+        lawful = marked(self.positions.size, position[removable[value] | (position < keyed.place[value])])
+        lawful[keyed.place[removable]] = True
+        return lawful
+
+    def _needed(self, before: Ints, after: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return `passed` of a compacted log, with a row for each passed position."""
+        jump = np.repeat(np.arange(count.size), count)
+        at = np.arange(jump.size) - np.repeat(np.cumsum(count) - count - first, count)
+        needed = self.needed_at(at, self.receives.received_ns[after[jump]])
+        jump, at = jump[needed], at[needed]
+        return before[jump], after[jump], at, np.ones(at.size, count.dtype)
+
+    def needed_at(self, visible: Ints, at_ns: Ints) -> Flags:
+        """Return whether the messages at these positions (indices in `visible_positions`) must be found at a time."""
+        if self.keyed is None:
+            return np.ones(visible.size, np.bool_)
+        place = self.visible_positions[visible]
+        value = self.intact_values[self.first_received_at(place)]
+        needed: Flags = (self.since_ns[value] > at_ns) & (place >= self.keyed.place[value])
+        return needed
 
     def first_received(self, values: Ints) -> Ints:
         """Return the row of the first intact receive of each of these visible values (ids)."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.base.columns import NONE, Ints
+from chaoskit.base.columns import NONE, Flags, Ints
 from chaoskit.contract.checkers.anomaly import Anomaly, Gone
 from chaoskit.model.message import PRODUCER_SHIFT
 from checkers.arrays.columns import distinct, marked
@@ -30,19 +30,26 @@ LOST_DETAILS = (
     "below a position that was read",
     "a later acknowledged message of its producer is visible",
     "the system says that it cannot read it",
+    "removed before its compaction lag was over",
 )
-UNSEEN_DETAILS = ("the audit is incomplete", "its position is unknown and earlier positions expired")
+UNSEEN_DETAILS = (
+    "the audit is incomplete",
+    "its position is unknown and earlier positions expired",
+    "a message of its key, of which nobody knows whether it was stored, may stand for it",
+)
 EXPIRED_DETAILS = ("below the first position", "its position is unknown, it was read, and earlier positions expired")
 TRUNCATED_DETAILS = ("high watermark went back below it", "position is gone")
 
-_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNREADABLE, _UNPROVEN, _UNKNOWN, _EXPIRED, _EXPIRED_READ = range(9)
+_LOST = _AUDITED, _GONE, _BELOW, _FOLLOWED, _UNREADABLE, _EARLY = range(6)
+_UNSEEN = _UNPROVEN, _UNKNOWN, _DOUBTFUL = range(6, 9)
+_EXPIRED, _EXPIRED_READ = range(9, 11)
 
 
 LOST = Anomaly(
     "lost",
     "an acknowledged message is lost",
     SENT,
-    implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
+    implies=("dropped-as-duplicate", "resurrected", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
     gone=Gone.LOST,
     tabled=True,
 )
@@ -58,7 +65,8 @@ def lost_cases(view: LogView) -> pa.Table:
     is the audit's end, the highest read, or the following message.
     """
     fates = _fates(view)
-    rows, fate = view.missing[fates <= _UNREADABLE], fates[fates <= _UNREADABLE]
+    gone = np.isin(fates, _LOST)
+    rows, fate = view.missing[gone], fates[gone]
     other_value, other_position, other_op = _proofs(view, rows, fate)
     return findings_of(
         view.setting,
@@ -87,7 +95,7 @@ def unseen_cases(view: LogView) -> pa.Table:
     Jepsen: unseen. Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     fates = _fates(view)
-    chosen = (fates == _UNPROVEN) | (fates == _UNKNOWN)
+    chosen = np.isin(fates, _UNSEEN)
     return findings_of(
         view.setting,
         UNSEEN,
@@ -175,6 +183,7 @@ TRUNCATED = Anomaly(
     LOGS,
     implies=(
         "lost",
+        "resurrected",
         "late",
         "rewound",
         "skipped",
@@ -230,19 +239,37 @@ def _fates(view: LogView) -> Ints:
     audited = np.full(position.size, audit is not None and audit.complete)
     once_seen = view.visible[view.sent_values[view.missing]]
     highest = view.receives.position.max(initial=NONE)
-    return np.select(
+    early, doubtful = _compacted(view)
+    fates = np.select(
         [
             ~unknown & (position < low),
             ~unknown & view.unreadable(position),
+            doubtful,
             unknown & (low > 0) & once_seen,
             unknown & (low > 0),
             audited & once_seen,
             audited,
             ~unknown & (position <= highest),
         ],
-        [_EXPIRED, _UNREADABLE, _EXPIRED_READ, _UNKNOWN, _GONE, _AUDITED, _BELOW],
+        [_EXPIRED, _UNREADABLE, _DOUBTFUL, _EXPIRED_READ, _UNKNOWN, _GONE, _AUDITED, _BELOW],
         np.where(unknown & (_followers(view, view.missing) != NONE), _FOLLOWED, _UNPROVEN),
     )
+    return np.where(early & np.isin(fates, (_AUDITED, _GONE)), _EARLY, fates)
+
+
+def _compacted(view: LogView) -> tuple[Flags, Flags]:
+    """Return which missing messages of a compacted log were removed too early, and which may have been removed because
+    of a message whose outcome nobody knows: a deletion whose time is over, or, if the final read did not reach the
+    end, any."""
+    values, keyed, audit = view.sent_values[view.missing], view.keyed, view.setting.audit
+    if keyed is None:
+        return np.zeros(values.size, np.bool_), np.zeros(values.size, np.bool_)
+    early = view.replaced_ns[values] <= view.read_ns
+    open_ = view.open_sends & (keyed.key > 0)
+    if audit is not None and audit.complete:
+        open_ &= keyed.expires_ns <= view.read_ns
+    doubtful = np.isin(keyed.key[values], keyed.key[open_]) & (keyed.lag_over_ns[values] <= view.read_ns)
+    return early, doubtful & ~early
 
 
 def _followers(view: LogView, rows: Ints) -> Ints:

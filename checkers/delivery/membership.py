@@ -15,11 +15,9 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.model.observations.group import GroupActs
-from checkers.arrays.columns import marked
+from checkers.arrays.columns import NEVER_NS, marked
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView
-
-NEVER_NS = np.iinfo(np.int64).max
 
 _MOVING = ("assign", "revoke", "close")
 
@@ -96,11 +94,13 @@ class Delivered:
     Attributes:
         position: the position.
         first_ns: when a member first received it; the largest time if never.
+        gone_ns: from when on it may be gone from a compacted log; the largest time if never.
         send: row of the send of the message at the position, or `NONE`.
     """
 
     position: Ints
     first_ns: Ints
+    gone_ns: Ints
     send: Ints
 
 
@@ -110,8 +110,8 @@ def delivered(view: LogView, members: Ints) -> Delivered:
     by_member = np.isin(view.operations.process[reads.operation], members) & (view.read_positions != NONE)
     first_ns = np.full(view.positions.size, NEVER_NS)
     np.minimum.at(first_ns, view.read_positions[by_member], reads.received_ns[by_member])
-    send = view.first_sends[view.intact_values[view.first_received_at(ids)]]
-    return Delivered(view.positions.numbers(ids), first_ns[ids], send)
+    value = view.intact_values[view.first_received_at(ids)]
+    return Delivered(view.positions.numbers(ids), first_ns[ids], view.since_ns[value], view.first_sends[value])
 
 
 def deliveries_ns(view: LogView, process: int) -> Ints:

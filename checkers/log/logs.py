@@ -36,6 +36,7 @@ from checkers.delivery.loss import (
 )
 from checkers.delivery.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
 from checkers.delivery.stuck import STUCK, reader_cases
+from checkers.log.compacted import COMPACTED, RESURRECTED, compacted_cases, resurrected_cases
 from checkers.log.order import REORDERED, REWOUND, SKIPPED, reordered_cases, rewound_cases, skipped_cases
 from checkers.log.realtime import LATE, ORDER_VIOLATION, late_cases, order_violation_cases
 from checkers.log.sequence import SEQUENCE_JUMP, sequence_jump_cases
@@ -44,6 +45,8 @@ _CASES = (
     (LOST, lost_cases),
     (UNSEEN, unseen_cases),
     (EXPIRED, expired_cases),
+    (RESURRECTED, resurrected_cases),
+    (COMPACTED, compacted_cases),
     (LATE, late_cases),
     (DROPPED, dropped_cases),
     (FAILED_VISIBLE, failed_visible_cases),

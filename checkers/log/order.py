@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
 from chaoskit.contract.checkers.anomaly import About, Anomaly
+from checkers.arrays.columns import changes
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import LOGS
@@ -75,6 +76,8 @@ def skipped_cases(view: LogView) -> pa.Table:
     `other_value` the message there.
     """
     before, after, first, _ = view.passed
+    first_of_each = changes(before, after)
+    before, after, first = before[first_of_each], after[first_of_each], first[first_of_each]
     passed = view.visible_positions[first]
     other = view.intact.value[view.first_received_at(passed)]
     moved = _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
@@ -90,7 +93,9 @@ def _missed(view: LogView) -> pa.Table:
     replays, targets = (column[known] for column in view.sought)
     landed = np.array(landings)[known].astype(np.int64)
     firsts = np.searchsorted(visible, np.maximum(targets, low))
-    missed = firsts < np.searchsorted(visible, view.receives.position[landed])
+    ends = np.searchsorted(visible, view.receives.position[landed])
+    firsts = _first_needed(view, firsts, ends, view.receives.received_ns[landed])
+    missed = firsts < ends
     at, passed = view.receives.take(landed[missed]), view.visible_positions[firsts[missed]]
     return findings_of(
         view.setting,
@@ -105,6 +110,17 @@ def _missed(view: LogView) -> pa.Table:
         other_op=view.operations.op[replays[missed]],
         at_ns=at.received_ns,
     )
+
+
+def _first_needed(view: LogView, firsts: Ints, ends: Ints, at_ns: Ints) -> Ints:
+    """Return the first of each of these ranges of visible positions that had to be found then, or its end."""
+    if view.keyed is None:
+        return firsts
+    needed = [
+        first + np.flatnonzero(view.needed_at(np.arange(first, end), np.full(max(end - first, 0), now_ns)))
+        for first, end, now_ns in zip(firsts.tolist(), ends.tolist(), at_ns.tolist(), strict=True)
+    ]
+    return np.array([own[0] if own.size else end for own, end in zip(needed, ends.tolist(), strict=True)], np.int64)
 
 
 def _landed(view: LogView, replay: int) -> int | None:

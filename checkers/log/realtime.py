@@ -14,15 +14,13 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Ints
 from chaoskit.base.realtime import below_earlier
 from chaoskit.contract.checkers.anomaly import About, Anomaly
-from checkers.arrays.columns import marked
+from checkers.arrays.columns import NEVER_NS, marked
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import LOGS
 from checkers.arrays.view import LogView
 
 ORDER_VIOLATION_DETAILS = ("acknowledged before the other was invoked", "one operation's positions skip over another's")
 LATE_DETAILS = ("acknowledged before it was passed", "acknowledged after it was passed")
-
-_NEVER_NS = np.iinfo(np.int64).max
 
 
 ORDER_VIOLATION = Anomaly(
@@ -143,7 +141,7 @@ def _first_seen_ns(view: LogView, values: Ints) -> Ints:
     """Return when each of these visible values (ids) was first received by any client."""
     wanted = marked(view.values.size, values)
     rows = np.flatnonzero(wanted[view.intact_values]) if values.size else values
-    seen_ns = np.full(view.values.size if values.size else 0, _NEVER_NS)
+    seen_ns = np.full(view.values.size if values.size else 0, NEVER_NS)
     np.minimum.at(seen_ns, view.intact_values[rows], view.intact.received_ns[rows])
     first: Ints = seen_ns[values]
     return first

@@ -2,7 +2,7 @@
 
 Within a session a reader should see each producer's acknowledged messages of one key consecutively and exactly once.
 Sequences are identified by `value`. What cannot be concluded: sends that failed, or whose outcome is unknown, may be
-missing from the log, so skipping them is not a jump.
+missing from the log, so skipping them is not a jump; nor is skipping what compaction may have removed.
 
 Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; about 40 bytes per message.
 """
@@ -86,7 +86,7 @@ def _readings(view: LogView) -> tuple[Ints, Ints]:
 def _sequences(view: LogView) -> tuple[Ints, Ints, Flags]:
     """Return for each value id its producer and key as one number, the number of acknowledged messages of these up to
     it, and whether it is acknowledged itself."""
-    acked = marked(view.values.size, view.sent_values[view.acked])
+    acked = marked(view.values.size, view.sent_values[view.acked]) & ~view.removable
     sent = np.flatnonzero(view.first_sends != NONE)
     sends = view.sends.take(view.first_sends[sent])
     group = np.zeros(view.values.size, np.int64)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from chaoskit.base.columns import NONE, Ints
 from chaoskit.contract.checkers.checker import Part
+from checkers.arrays.columns import NEVER_NS
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import delivery_findings, findings_of, merged
 from checkers.delivery.hindrances import Span, concerned, hindering
@@ -25,7 +26,6 @@ from checkers.pubsub.loss import out_of_reach
 from checkers.pubsub.view import FeedView, Stay
 
 OVER_DETAILS = ("delivered after a confirmed unsubscribe",)
-_NEVER_NS = np.iinfo(np.int64).max
 
 
 def stuck_cases(part: Part) -> pa.Table:
@@ -53,7 +53,7 @@ def _unread(view: FeedView, stay: Stay, silent: list[Span]) -> pa.Table:
     operation = log.sends.operation[sends]
     due = (rows.start_ns[operation] >= stay.from_ns) & ~out_of_reach(view, stay, sends)
     sends, acked_ns = sends[due], rows.end_ns[operation[due]]
-    first_ns = np.full(log.values.size, _NEVER_NS)
+    first_ns = np.full(log.values.size, NEVER_NS)
     mine = np.flatnonzero(view.member_of[log.intact.operation] == stay.member)
     np.minimum.at(first_ns, log.intact_values[mine], log.intact.received_ns[mine])
     came_ns = first_ns[log.sent_values[sends]]
@@ -61,7 +61,7 @@ def _unread(view: FeedView, stay: Stay, silent: list[Span]) -> pa.Table:
     for silent_ns, over_ns in silent:
         from_ns, until_ns = asked(rows, int(rows.process[stay.row]), silent_ns, over_ns)
         early = acked_ns + bound_ns < until_ns
-        waiting = np.flatnonzero(early & (came_ns >= over_ns) & (came_ns < _NEVER_NS))[:1]
+        waiting = np.flatnonzero(early & (came_ns >= over_ns) & (came_ns < NEVER_NS))[:1]
         if waiting.size and until_ns - from_ns > bound_ns:
             waited.append((int(sends[waiting[0]]), max(from_ns, int(acked_ns[waiting[0]])) + bound_ns))
     send, at_ns = np.array(waited, np.int64).reshape(-1, 2).T
@@ -106,4 +106,4 @@ def _until_ns(view: FeedView, joins: Ints, over: int) -> int:
     again = joins[(rows.process[joins] == process) & later]
     gone = np.flatnonzero(rows.takes & (rows.outcome == FAIL) & (rows.process == process))
     gone = gone[np.maximum(rows.end_ns[gone], rows.start_ns[gone]) >= since_ns]
-    return int(min(rows.start_ns[again].min(initial=_NEVER_NS), rows.start_ns[gone].min(initial=_NEVER_NS)))
+    return int(min(rows.start_ns[again].min(initial=NEVER_NS), rows.start_ns[gone].min(initial=NEVER_NS)))

@@ -114,7 +114,7 @@ def _unseen_returns(view: QueueView, values: Ints, turn_ns: Ints) -> Ints:
     the first one to have a message got it before its turn had passed.
     """
     sessions, visible = view.sessions, view.log.visible[values]
-    chosen = np.flatnonzero(sessions.consuming & sessions.open)
+    chosen = np.flatnonzero(sessions.consuming & sessions.open & view.returning)
     if not chosen.size:
         return np.zeros(values.size, np.int64)
     gone_ns, taken_ns = sessions.gone_ns[chosen], view.taken_ns[chosen]

@@ -267,6 +267,11 @@ class QueueView:
         return self._settled(NACKED)
 
     @cached_property
+    def returning(self) -> Flags:
+        """Whether the end of each session counts as a return of what it had."""
+        return np.full(self.sessions.begin.size, not self.has("ends-free"))
+
+    @cached_property
     def known_returns(self) -> Ints:
         """How often each value that no consumer acknowledged was returned at least, by value id: refused, or left by a
         session that ended; or more often, as told with its last delivery."""
@@ -276,6 +281,7 @@ class QueueView:
         known = self.settles.value != NONE
         had = np.unique(log.intact_values.astype(np.int64) * sessions + self._sessions)
         left = np.setdiff1d(had, self.settles.value[known].astype(np.int64) * sessions + settling[known])
+        left = left[self.returning[left % max(sessions, 1)]]
         returned, redelivered = np.bincount(left // max(sessions, 1), minlength=size), np.zeros(size, np.int64)
         np.maximum.at(redelivered, log.intact_values, self.counts)
         if self.has("nacks-free"):
@@ -293,7 +299,7 @@ class QueueView:
         """Return how often, at most, each value (id) can have been returned to the queue until then: by consumers that
         asked for it, or that ended, which may have had it without having looked at it."""
         nacked = np.bincount(self._of_kind(NACKED), minlength=self.log.values.size)
-        ends = np.sort(self.sessions.gone_ns[self.sessions.consuming & self.sessions.open])
+        ends = np.sort(self.sessions.gone_ns[self.sessions.consuming & self.sessions.open & self.returning])
         after = np.searchsorted(ends, until_ns, side="right") - np.searchsorted(ends, self.sent_ns[values])
         returned: Ints = nacked[values] + np.maximum(after, 0)
         return returned

@@ -27,6 +27,7 @@ from checkers.arrays.view import LogView
 from checkers.delivery.membership import Commits, GroupActivity, Ownerships, delivered, seeks_ns
 from checkers.subscription.handover import PASSED_OVER, passed_over_cases
 from checkers.subscription.standing import STUCK_PARTITION, standing_cases
+from checkers.subscription.unowned import UNOWNED, unowned_cases
 
 COMMIT_REGRESSION = Anomaly(
     "commit-regression",
@@ -77,7 +78,7 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     known = delivered(view, members)
     audit = view.setting.bounds
     kept = known.position >= (audit.low if audit else 0)
-    position, first_ns = known.position[kept], known.first_ns[kept]
+    position, first_ns = known.position[kept], np.minimum(known.first_ns, known.gone_ns)[kept]
     if not (position.size and commits.position.size):
         return no_findings()
     start_ns = view.operations.start_ns[commits.operation]
@@ -186,7 +187,15 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
 class GroupChecker:
     """Detects the anomalies of consumer groups in one partition; a `Checker`."""
 
-    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, PASSED_OVER, REPROCESSED, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
+    anomalies = (
+        COMMIT_REGRESSION,
+        COMMIT_BEYOND,
+        PASSED_OVER,
+        REPROCESSED,
+        DOUBLE_ASSIGNMENT,
+        STUCK_PARTITION,
+        UNOWNED,
+    )
     models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
@@ -209,6 +218,7 @@ class GroupChecker:
                 ),
                 reprocessed_cases(view, members),
                 double_cases(view, ownerships),
+                unowned_cases(view, operations, ownerships),
             ]
             others = np.concatenate([members[:0], *(group for group in of_groups if group is not members)])
             tables.append(standing_cases(view, operations, ownerships, members, np.setdiff1d(others, members)))

@@ -63,6 +63,7 @@ def passed_over_cases(
     after, before = own[first[at]], own[first[at - 1]]
     moved = _moved(seeks_ns(operations, rows, members), reads.received_ns[before], reads.received_ns[after])
     unsure = moved if commits_told else moved | _unended(view, before)
+    unsure = unsure | (view.since_ns[values] <= reads.received_ns[after])
     missed, values, after, before = missed[~unsure], values[~unsure], after[~unsure], before[~unsure]
     return findings_of(
         view.setting,

@@ -16,11 +16,12 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Ints, is_one_of
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import FaultWindow
+from checkers.arrays.columns import NEVER_NS
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.hindrances import Span, calm, concerned, hindering
-from checkers.delivery.membership import NEVER_NS, Delivered, Ownerships, delivered, deliveries_ns, pauses_ns
+from checkers.delivery.membership import Delivered, Ownerships, delivered, deliveries_ns, pauses_ns
 
 STUCK_PARTITION = Anomaly(
     "stuck-partition",

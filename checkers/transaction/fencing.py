@@ -12,15 +12,13 @@ import pyarrow as pa
 from chaoskit.base.columns import NONE, Ints, is_one_of, words_of
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.workloads import traits
-from checkers.arrays.columns import distinct
+from checkers.arrays.columns import NEVER_NS, distinct
 from checkers.arrays.ends import OK, TransactionEnds
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 
 ZOMBIE = ("sent after it was fenced", "its transaction ended after it was fenced")
-
-_NEVER_NS = np.iinfo(np.int64).max
 
 
 ZOMBIE_WRITE = Anomaly(
@@ -70,7 +68,7 @@ def _fencing(view: LogView, operations: pa.Table) -> tuple[Ints, Ints] | None:
     if not registered.size:
         return None
     code, clients = words_of(operations["client"])
-    fenced_ns, by = np.full(len(clients), _NEVER_NS), np.full(len(clients), NONE)
+    fenced_ns, by = np.full(len(clients), NEVER_NS), np.full(len(clients), NONE)
     incarnations = [_incarnation(client) for client in clients]
     for row in registered[np.argsort(-view.operations.end_ns[registered], kind="stable")].tolist():
         name, later = incarnations[int(code[row])]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+from chaoskit.contract.systems.releasing import Tested
 from clusters.common import maven
+from clusters.common.newest import newest
+
+_SERVER = ("org.apache.bookkeeper", "bookkeeper-server")
+
+TESTED = Tested("4.16.1", "4.18.0", date(2026, 11, 29))
 
 VERSION_MIN = (4, 15)
 """First release whose client can list ledgers, which the ledger workload needs."""
@@ -37,6 +44,11 @@ def fetch(version: str) -> Path:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
     parse_version(version)
-    main = ("org.apache.bookkeeper", "bookkeeper-server", version)
+    main = (*_SERVER, version)
     listing = "bookkeeper.apache.org/releases"
     return maven.fetch(maven.Release("BookKeeper", f"bookkeeper-{version}", main, _OF_ZOOKEEPER, listing))
+
+
+def newest_release() -> str:
+    """Return the newest stable release; see `clusters.common.newest.newest`."""
+    return newest("BookKeeper", _SERVER, fetch)

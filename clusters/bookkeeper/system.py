@@ -35,6 +35,7 @@ class BookKeeperSystem:
 
     for_runs = _FOR_RUNS
     options = BookKeeperOptions
+    tested = artifacts.TESTED
     roles = ROLES
     models = (LEDGER,)
     guarantees = GUARANTEES
@@ -63,6 +64,10 @@ class BookKeeperSystem:
     def is_fetched(self, options: BookKeeperOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
+
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return artifacts.newest_release()
 
     def prepare(self, options: BookKeeperOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -24,7 +24,9 @@ from clusters.common.release import numbers_of
 Coordinates = tuple[str, str, str]
 """Group, artifact and version in the Maven repository."""
 
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+"""The plugin of Maven that downloads."""
+
 _RUNTIME = ["-DincludeScope=runtime"]
 _MANIFEST = "SHA256SUMS"
 
@@ -100,27 +102,27 @@ def release_number(system: str, version: str, example: str, minimum: tuple[int, 
 
 
 def cached(prefix: str) -> list[str]:
-    """Return the names of the cache folders with a prefix."""
-    return sorted(folder.name for folder in cache_folder().glob(f"{prefix}-*") if folder.is_dir())
+    """Return the names of the cache folders that have a release of a system, which their names begin with."""
+    return sorted(folder.name for folder in cache_folder().glob(f"{prefix}-[0-9]*") if folder.is_dir())
+
+
+def mvn(absent: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return what Maven printed; `absent`: what to say if it is not installed, which is then a `BadInput`."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise BadInput(absent)
+    return subprocess.run([maven, "-q", "-B", *arguments], text=True, capture_output=True, check=False)
 
 
 def _download(release: Release, folder: Path) -> None:
     about_to_download(f"{release.system} {release.main[2]} ({release.main[1]}) from Maven Central")
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise BadInput(
-            f"{release.system}'s jars are not in the cache, and Maven is not installed: apt-get install maven"
-        )
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch, "pom.xml")
         pom.write_text(_pom(release))
         target = Path(scratch, "jars")
-        done = subprocess.run(
-            [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", *_RUNTIME],
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        copy = [f"{DEPENDENCIES}:copy-dependencies", f"-DoutputDirectory={target}", *_RUNTIME]
+        absent = f"{release.system}'s jars are not in the cache, and Maven is not installed: apt-get install maven"
+        done = mvn(absent, "--strict-checksums", "-f", str(pom), *copy)
         if done.returncode != 0 or not target.exists():
             raise BadInput(explain(release, done.stdout + done.stderr))
         lines = [f"{_digest(jar)}  {jar.name}\n" for jar in sorted(target.glob("*.jar"))]
@@ -132,7 +134,9 @@ def _download(release: Release, folder: Path) -> None:
 def explain(release: Release, output: str) -> str:
     """Return why Maven, which wrote this output, did not download a release."""
     _, artifact, version = release.main
-    named = f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output
+    needed = [f"{artifact}:jar:{version}", f"{artifact}:pom:{version}"]
+    needed += [":".join((*release.parent[:2], "pom", release.parent[2]))] if release.parent else []
+    named = any(name in output for name in needed)
     if named and _ABSENT.search(output):
         here = [name.partition("-")[2] for name in cached(release.system.lower())]
         near = [candidate for candidate in here if candidate.startswith(f"{version}.")] or here

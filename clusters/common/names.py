@@ -13,7 +13,7 @@ from pathlib import Path
 from chaoskit.base.errors import BadInput
 from clusters.common.properties import Scalar, text
 
-_EDITION = 3
+_EDITION = 4
 """Increase it whenever names are gathered from other places: lists from before are then read anew."""
 
 _CLOSE = 0.75

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
@@ -11,9 +12,10 @@ from chaoskit.contract.clients.feed import FeedClients
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.releasing import Tested
 from chaoskit.contract.systems.system import CLIENT_POWERS, SERVICE_POWERS
 from chaoskit.contract.workloads.datamodel import PUBSUB
-from clusters.common.release import check_installed
+from clusters.common.release import check_installed, installed
 from clusters.common.unhosted import Unhosted
 from clusters.cyclonedds.guarantees.rules import GUARANTEES
 from clusters.cyclonedds.settings import (
@@ -43,6 +45,7 @@ class CycloneSystem:
 
     for_runs = _FOR_RUNS
     options = CycloneOptions
+    tested = Tested("11.0.1", "11.0.1", date(2026, 11, 29))
     roles = ()
     models = (PUBSUB,)
     guarantees = GUARANTEES
@@ -65,6 +68,10 @@ class CycloneSystem:
         if writer and reader:
             problems.tried(check_offered, writer, reader)
         problems.raise_any()
+
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`: the package is the release."""
+        return installed(PACKAGE)
 
     def prepare(self, options: CycloneOptions) -> None:
         """There is nothing to be fetched: the library is in the package cyclonedds."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -19,11 +17,11 @@ from chaoskit.base.downloads import about_to_download, one_at_a_time
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 from chaoskit.contract.hosts.host import Root
+from clusters.common import debian
 
 _TOOLS = ("openssh-server", "iproute2", "iptables", "iputils-ping", "nftables", "procps", "python3")
 """What a host needs besides the system's own packages: sshd, the tools of faults and probes, and what runs taps."""
 
-_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PACKAGES = "packages.txt"
 _TREE = "tree"
 
@@ -57,37 +55,23 @@ def _folder(root: Root) -> Path:
 
 def _make(root: Root, folder: Path) -> None:
     about_to_download(f"Debian {root.release} with {', '.join(root.packages)} from the Debian archive")
-    if shutil.which("mmdebstrap") is None or not Path(_KEYS).exists():
-        raise BadInput(
-            f"the hosts need a root of Debian {root.release}: apt-get install mmdebstrap debian-archive-keyring"
-        )
-    if os.geteuid() != 0:
-        raise BadInput(f"making a root of Debian {root.release} requires root: run with sudo")
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
         made = Path(scratch, "root")
         made.mkdir()
-        _bootstrap(root, made / _TREE)
-        listed = _run("chroot", str(made / _TREE), "dpkg-query", "-W", "-f", "${Package}\t${Version}\n")
+        debian.bootstrap(root.release, [*root.packages, *_TOOLS], made / _TREE)
+        query = ("dpkg-query", "-W", "-f", "${Package}\t${Version}\n")
+        listed = debian.run("chroot", str(made / _TREE), *query).stdout
         _check(root, _listed(listed))
         durable.write(made / _PACKAGES, listed.encode())
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
 
 
-def _bootstrap(root: Root, target: Path) -> None:
-    wanted = ",".join([*root.packages, *_TOOLS])
-    # The current date of a test machine may lie after that of the last signed list of an unstable release.
-    late = "--aptopt=Acquire::Check-Valid-Until false"
-    options = ["--mode=root", "--variant=minbase", "--quiet", late, f"--keyring={_KEYS}", f"--include={wanted}"]
-    _run("mmdebstrap", *options, root.release, str(target))
-
-
 def _check(root: Root, versions: dict[str, str]) -> None:
     """Reject packages of another upstream version than asked for: the archive no longer has that one."""
     for name, wanted in root.packages.items():
-        upstream = versions[name].partition(":")[2] or versions[name]
-        if wanted and upstream.partition("-")[0] != wanted:
-            has = upstream.partition("-")[0]
+        has = debian.upstream(versions[name])
+        if wanted and has != wanted:
             raise BadInput(
                 f"cluster.version: Debian {root.release} has {name} {has} now, not {wanted}; write version: {has}"
             )
@@ -95,11 +79,3 @@ def _check(root: Root, versions: dict[str, str]) -> None:
 
 def _listed(text: str) -> dict[str, str]:
     return dict(line.split("\t") for line in text.splitlines())
-
-
-def _run(*argv: str) -> str:
-    done = subprocess.run(argv, text=True, capture_output=True, check=False)
-    if done.returncode != 0:
-        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
-        raise BadInput(f"{argv[0]} failed: {'; '.join(errors[-3:]) or done.stderr.strip()[-300:]}")
-    return done.stdout

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.systems.releasing import Tested
 from clusters.common import maven
+from clusters.common.newest import newest
 from clusters.common.release import numbers_of
+
+TESTED = Tested("2.3.0", "4.4.0", date(2026, 11, 29))
 
 _KRAFT_SINCE = (3, 0)
 """First release whose KRaft mode can be tested (production-ready since 3.3). KRaft in 2.8 is an early preview: it
@@ -99,3 +104,8 @@ def _fetch(name: str, artifact: str, version: str, others: Sequence[maven.Coordi
     needed = [*_LOGGING[parse_version(version) >= (4,)], *others]
     main = ("org.apache.kafka", artifact, version)
     return maven.fetch(maven.Release("Kafka", f"{name}-{version}", main, needed, "kafka.apache.org/downloads"))
+
+
+def newest_release() -> str:
+    """Return the newest stable release; see `clusters.common.newest.newest`."""
+    return newest("Kafka", ("org.apache.kafka", "kafka_2.13"), fetch)

@@ -11,13 +11,14 @@ from chaoskit.contract.guarantees.guarantee import Declared
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts
+from clusters.kafka.compaction import check_compaction
 from clusters.kafka.connection import BOOTSTRAP
-from clusters.kafka.guarantees.retention import compacts
 from clusters.kafka.java.settings import check_java_clients
-from clusters.kafka.known import check_topology
+from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.metadata import check_metadata
 from clusters.kafka.security import check_security
 from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, min_insync
+from clusters.kafka.shares.queues import check_queues
 
 REFUSALS = "clusters.kafka.clients.refusals"
 """A module that needs the client's package: it is imported when it is used."""
@@ -52,8 +53,20 @@ def check(declared: Declared) -> None:
     problems.tried(check_security, options.security, version)
     problems.tried(check_topology, options, declared.hosts)
     problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
+    problems.tried(check_queues, declared)
+    problems.tried(check_compaction, declared)
     problems.tried(_check_clients, declared)
     problems.raise_any()
+
+
+def prepare(options: KafkaOptions) -> None:
+    """Fetch the release, and reject settings that it does not have.
+
+    Raises:
+        BadInput: names each.
+    """
+    artifacts.check_version(options.version, options.metadata)
+    check_names(options, artifacts.fetch(options.version))
 
 
 def check_attached(settings: Mapping[str, Any], declared: Declared) -> None:
@@ -67,6 +80,8 @@ def check_attached(settings: Mapping[str, Any], declared: Declared) -> None:
     problems.tried(_check_plain, settings, declared.options)
     problems.tried(_check_metadata_of_attached, declared.options)
     problems.tried(_check_sizes, declared)
+    problems.tried(check_queues, declared)
+    problems.tried(check_compaction, declared)
     problems.tried(_check_clients, declared)
     problems.raise_any()
 
@@ -113,8 +128,3 @@ def _check_sizes(declared: Declared) -> None:
 def _check_topic(options: KafkaOptions, version: tuple[int, ...]) -> None:
     if options.features and version < FEATURES_SINCE:
         raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
-    if compacts(options):
-        raise BadInput(
-            "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "
-            "that have a newer one with their key; use cleanup.policy: delete"
-        )

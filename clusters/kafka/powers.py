@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
+    DeletingClients,
     LogClients,
     SeekingClients,
     SequencedClients,
@@ -23,11 +24,15 @@ from clusters.kafka.artifacts import has_tools
 from clusters.kafka.metadata import can_migrate
 from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.shares import queues
+
+QUEUE_FEATURES = queues.FEATURES
 
 GIVEN: Mapping[type, str] = {
     **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
     Upgrade: "metadata: kraft",
-    SeekingClients: "clients: librdkafka",
+    **dict.fromkeys((SeekingClients, DeletingClients), "clients: librdkafka"),
+    QueueClients: "version: 4.2.0 or later",
     Migration: "zookeeper.hosts: 1",
 }
 NEVER: Mapping[type, str] = {
@@ -35,8 +40,7 @@ NEVER: Mapping[type, str] = {
     LedgerClients: "Kafka has partitions, not ledgers",
 }
 NOTYET: Mapping[type, str] = {
-    SubscribingClients: "share groups (KIP-932) are not implemented",
-    QueueClients: "share groups (KIP-932) are not implemented",
+    SubscribingClients: "share groups (KIP-932) are there as queues; use workload.kind: queue",
     Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
 }
 
@@ -59,4 +63,6 @@ def of_clients(options: KafkaOptions) -> tuple[type, ...]:
     """Return the powers of its clients."""
     if options.clients == "java":
         return (LogClients, TransactionalClients)
-    return (LogClients, SeekingClients, TransactionalClients, FeedClients, ApplicationClients)
+    shared = (QueueClients,) if queues.has_share_groups(options) else ()
+    logs = (LogClients, SeekingClients, DeletingClients, TransactionalClients)
+    return (*logs, FeedClients, ApplicationClients, *shared)

@@ -26,7 +26,7 @@ OF_ZOOKEEPER = (ZOOKEEPER_LEADER, Every("zookeepers"))
 
 ROLES = (
     "leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator",
-    *OF_ZOOKEEPER,
+    "share-coordinator", *OF_ZOOKEEPER,
 )  # fmt: skip
 ATTACHED_ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
 """Those of clusters that run already."""
@@ -107,15 +107,15 @@ def controller_node(hosts: Sequence[ServiceHost], metadata_dir: Callable[[Servic
     return int(max(known, key=lambda state: state["leaderEpoch"])["leaderId"])
 
 
-def transaction_partition(transactional_id: str, partitions: int) -> int:
-    """Return the partition of `__transaction_state` whose leader coordinates a transactional id: the absolute value of
-    Java's hash of the id, modulo the number of partitions.
+def coordinating_partition(name: str, partitions: int) -> int:
+    """Return the partition of an internal topic whose leader coordinates what has a name, such as a transactional id or
+    a group: the absolute value of Java's hash of the name, modulo the number of partitions.
 
-    >>> transaction_partition("chaoskit-0", 3), transaction_partition("chaoskit-1", 3)
+    >>> coordinating_partition("chaoskit-0", 3), coordinating_partition("chaoskit-1", 3)
     (0, 2)
     """
     hashed = 0
-    for letter in transactional_id:
+    for letter in name:
         hashed = (31 * hashed + ord(letter)) % 2**32
     return min(hashed, 2**32 - hashed) % partitions
 

@@ -57,17 +57,22 @@ INTERNAL_FLUSH = _of_brokers("log.flush.interval.messages", _NEVER)
 
 LAG_MS = _of_brokers("replica.lag.time.max.ms", 30_000)
 OFFSETS_MINUTES = _of_brokers("offsets.retention.minutes", 7 * 24 * 60)
+DELIVERY_LIMIT = _of_brokers("group.share.delivery.count.limit", 5)
 OF_BROKERS = (INTERNAL_FLUSH, LAG_MS, OFFSETS_MINUTES)
 
 FLUSH = _of_topics("flush.messages", INTERNAL_FLUSH)
 MIN_INSYNC = _of_topics("min.insync.replicas", _of_brokers("min.insync.replicas", 1))
 UNCLEAN = _of_topics("unclean.leader.election.enable", _of_brokers("unclean.leader.election.enable", default=False))
 CLEANUP = _of_topics("cleanup.policy", _of_brokers("log.cleanup.policy", "delete"))
+DELETE_RETENTION_MS = _of_topics("delete.retention.ms", _of_brokers("log.cleaner.delete.retention.ms", 24 * 3_600_000))
+COMPACTION_LAG_MS = _of_topics("min.compaction.lag.ms", _of_brokers("log.cleaner.min.compaction.lag.ms", 0))
 RETENTION_BYTES = _of_topics("retention.bytes", _of_brokers("log.retention.bytes", -1))
 RETENTION_MS = Setting("retention.ms", 7 * 24 * 3_600_000, (_TOPIC,), _TOPIC)
 """Brokers have three settings for it; see `clusters.kafka.guarantees.retention`."""
 
-OF_TOPICS = (FLUSH, MIN_INSYNC, UNCLEAN, CLEANUP, RETENTION_BYTES, RETENTION_MS)
+OF_TOPICS = (
+    FLUSH, MIN_INSYNC, UNCLEAN, CLEANUP, DELETE_RETENTION_MS, COMPACTION_LAG_MS, RETENTION_BYTES, RETENTION_MS
+)  # fmt: skip
 
 FORCE_SYNC = Setting("forceSync", "yes", ("zookeeper", "config"))
 """ZooKeeper does not report it."""
@@ -94,6 +99,7 @@ class KafkaOptions(BaseModel):
         zookeeper: the ZooKeeper servers, with `metadata: zookeeper`.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
+        share_group: settings of the share group that reads queues (`workload.kind: queue`), by Kafka's own names.
         config_unchecked: names in `config` and `topic` that are accepted although the release does not know them.
         controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
             which are the last ones.
@@ -115,6 +121,7 @@ class KafkaOptions(BaseModel):
     zookeeper: ZooKeeper = ZooKeeper()
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
+    share_group: dict[str, Scalar] = {}
     config_unchecked: list[str] = []
     controllers: Literal["combined"] | int = "combined"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
@@ -154,12 +161,20 @@ _HEAP, _PRODUCTION_HEAP = 400 * 2**20, 2**30
 DEFAULTS: dict[str, Any] = {
     "offsets.topic.num.partitions": 3,
     "transaction.state.log.num.partitions": 3,
+    "share.coordinator.state.topic.num.partitions": 3,
     "group.initial.rebalance.delay.ms": 0,
     "auto.create.topics.enable": False,
     "num.network.threads": 2,
     "num.io.threads": 4,
 }
 """Defaults for a small lab. None of them changes a durability guarantee."""
+
+PARTITIONS_OF = {
+    "__consumer_offsets": "offsets.topic.num.partitions",
+    "__transaction_state": "transaction.state.log.num.partitions",
+    "__share_group_state": "share.coordinator.state.topic.num.partitions",
+}
+"""By internal topic, the setting of its number of partitions."""
 
 _LOG4J2 = """\
 status=error
@@ -227,6 +242,8 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "offsets.topic.replication.factor": replication,
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),
+        "share.coordinator.state.topic.replication.factor": replication,
+        "share.coordinator.state.topic.min.isr": min(2, replication),
     }
     if rack := [zone for zone, members in options.zones.items() if f"n{index + 1}" in members]:
         ours["broker.rack"] = rack[0]

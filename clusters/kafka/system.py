@@ -11,12 +11,12 @@ from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.benchmark import Driven
 from chaoskit.contract.systems.wire import Wire
-from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, PUBSUB
+from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, PUBSUB, QUEUE
+from chaoskit.contract.workloads.topic import Topic
 from clusters.common.diagnosis import java_and_jars
-from clusters.kafka import artifacts, checks, powers
+from clusters.kafka import artifacts, checks, compaction, powers
 from clusters.kafka.connection import CLASSPATH, CLIENT_ID
 from clusters.kafka.guarantees.rules import GUARANTEES
-from clusters.kafka.known import check_names
 from clusters.kafka.roles import ATTACHED_ROLES, ROLES
 from clusters.kafka.settings import WIRE, KafkaOptions, broker_count
 
@@ -38,8 +38,11 @@ class KafkaSystem:
     """Entry point `kafka` of `chaoskit.clusters`."""
 
     options = KafkaOptions
+    tested = artifacts.TESTED
     roles = ROLES
-    models = (LOG, PUBSUB, OUTPUT)
+    models = (LOG, PUBSUB, OUTPUT, QUEUE)
+    queue_features = powers.QUEUE_FEATURES
+    exchanges = ()
     guarantees = GUARANTEES
     for_runs = (*_FOR_RUNS, checks.REFUSALS)
     driver_class = "KafkaBenchmarkDriver"
@@ -64,12 +67,15 @@ class KafkaSystem:
         """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return artifacts.newest_release()
+
     def prepare(self, options: KafkaOptions) -> None:
-        artifacts.check_version(options.version, options.metadata)
-        check_names(options, artifacts.fetch(options.version))
+        checks.prepare(options)
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
-        return options.model_copy(update={"topic": {}, "clients": "librdkafka"})
+        return options.model_copy(update={"topic": {}, "share_group": {}, "clients": "librdkafka"})
 
     def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> deploy.KafkaCluster:
         return deploy.KafkaCluster(hosts, options, artifacts.fetch(options.version))
@@ -80,6 +86,10 @@ class KafkaSystem:
     def named(self, connection: Mapping[str, Any], client: str) -> Mapping[str, Any]:
         """See `chaoskit.contract.systems.system.Naming`: a scenario may name them otherwise."""
         return {**connection, CLIENT_ID: client}
+
+    def imposed(self, options: KafkaOptions, topic: Topic) -> Mapping[str, int]:
+        """See `chaoskit.contract.systems.system.Imposing`."""
+        return compaction.imposed(options, topic)
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)

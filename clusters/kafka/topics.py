@@ -15,7 +15,7 @@ from chaoskit.contract.workloads.topic import Topic
 from clusters.common.properties import Scalar, text
 
 _CREATE_TIMEOUT_S = 30
-_INTERNAL = ("__consumer_offsets", "__transaction_state")
+_INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 """Topics of the coordinators: until all their replicas are in sync, groups and transactions are not whole."""
 
 _REFUSED_FOR_GOOD = (

@@ -19,9 +19,9 @@ from chaoskit.contract.systems.wire import Tapped, Wire
 from chaoskit.contract.workloads.datamodel import PUBSUB
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
+from clusters.mosquitto import releases
 from clusters.mosquitto.client_settings import check_owed, publisher_settings, subscriber_settings
 from clusters.mosquitto.guarantees.rules import GUARANTEES
-from clusters.mosquitto.releases import root_of
 from clusters.mosquitto.settings import ROLES, WIRE, MosquittoOptions
 
 _FOR_RUNS = tuple(f"clusters.mosquitto.{name}" for name in ("client", "deploy"))
@@ -39,6 +39,7 @@ class MosquittoSystem:
 
     for_runs = _FOR_RUNS
     options = MosquittoOptions
+    tested = releases.TESTED
     roles = ROLES
     models = (PUBSUB,)
     guarantees = GUARANTEES
@@ -59,7 +60,7 @@ class MosquittoSystem:
 
     def check(self, declared: Declared) -> None:
         problems = Problems()
-        problems.tried(root_of, declared.options.version)
+        problems.tried(releases.root_of, declared.options.version)
         publisher = problems.tried(publisher_settings, declared.producer)
         subscriber = problems.tried(subscriber_settings, declared.consumer)
         bridged = declared.options.bridge is not None
@@ -72,18 +73,22 @@ class MosquittoSystem:
             problems.tried(check_owed, declared, publisher, subscriber)
         problems.raise_any()
 
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return releases.newest_release()
+
     def prepare(self, options: MosquittoOptions) -> None:
         """Do nothing: the packages are in the root of the host."""
 
     def root(self, options: MosquittoOptions) -> Root:
         """See `chaoskit.contract.systems.system.Rooted`."""
-        return root_of(options.version)
+        return releases.root_of(options.version)
 
     def deployment(self, options: MosquittoOptions) -> MosquittoOptions:
         return options
 
     def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> deploy.Brokers:
-        return deploy.Brokers(hosts, options, roots.packages(root_of(options.version)))
+        return deploy.Brokers(hosts, options, roots.packages(releases.root_of(options.version)))
 
     def clients(self, settings: Mapping[str, Any]) -> client.MqttClients:
         return client.MqttClients(settings)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+from chaoskit.contract.systems.releasing import Tested
 from clusters.common import maven
+from clusters.common.newest import newest
+
+_BROKER = ("org.apache.pulsar", "pulsar-broker")
+
+TESTED = Tested("2.10.5", "4.2.4", date(2026, 11, 29))
 
 VERSION_MIN = (2, 10)
 """First supported release. Earlier ones have other settings for where the metadata are."""
@@ -36,7 +43,12 @@ def fetch(version: str) -> Path:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
     numbers = parse_version(version)
-    main = ("org.apache.pulsar", "pulsar-broker", version)
+    main = (*_BROKER, version)
     parent = ("org.apache.pulsar", "pulsar", version) if not _RESOLVED[0] <= numbers < _RESOLVED[1] else None
     listing = "pulsar.apache.org/release-notes"
     return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), listing, parent))
+
+
+def newest_release() -> str:
+    """Return the newest stable release; see `clusters.common.newest.newest`."""
+    return newest("Pulsar", _BROKER, fetch)

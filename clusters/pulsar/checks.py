@@ -10,6 +10,7 @@ from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.traits import Group, Queueing
 from clusters.common.java import check_java
 from clusters.pulsar import artifacts
+from clusters.pulsar.compaction import check_compaction
 from clusters.pulsar.known import check_topology
 from clusters.pulsar.settings import PulsarOptions, check_settings
 from clusters.storage.settings import check_bookies, quorums
@@ -43,6 +44,7 @@ def check(declared: Declared) -> None:
     problems.tried(check_settings, options)
     problems.tried(check_topology, options, declared.hosts)
     problems.tried(check_java, JAVA_MIN, f"Pulsar {options.version}")
+    problems.tried(check_compaction, declared)
     problems.tried(_check_clients, declared)
     problems.raise_any()
 

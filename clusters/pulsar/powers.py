@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
+    DeletingClients,
     LogClients,
     SeekingClients,
     SequencedClients,
@@ -18,12 +19,15 @@ from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import Leadership, Reassignment, Upgrade
 from chaoskit.contract.systems.service import DataFiles
 from chaoskit.contract.systems.wire import Tapped
+from clusters.pulsar.clients import queues
 from clusters.pulsar.settings import PulsarOptions
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 
+QUEUE_TYPES, QUEUE_FEATURES = queues.TYPES, queues.FEATURES
+
 GIVEN: Mapping[type, str] = {
     **GIVEN_AUTO_RECOVERY,
-    **dict.fromkeys((SeekingClients, ApplicationClients), "clients: pulsar-client"),
+    **dict.fromkeys((SeekingClients, DeletingClients, ApplicationClients), "clients: pulsar-client"),
     TransactionalClients: "transactions: true, and cluster.clients: java",
 }
 NEVER: Mapping[type, str] = {
@@ -45,4 +49,5 @@ def of_clients(options: PulsarOptions) -> tuple[type, ...]:
     """Return the powers of its clients."""
     if options.clients == "java":
         return (LogClients, QueueClients, *((TransactionalClients,) if options.transactions else ()))
-    return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients, ApplicationClients)
+    logs = (LogClients, SeekingClients, DeletingClients, SequencedClients, SubscribingClients)
+    return (*logs, QueueClients, ApplicationClients)

@@ -106,6 +106,9 @@ FULL_BACKLOG = _of_brokers("backlogQuotaDefaultRetentionPolicy", "producer_reque
 SESSION_EXPIRED = _of_brokers("zookeeperSessionExpiredPolicy", "reconnect")
 DEDUPLICATION = Setting("brokerDeduplicationEnabled", default=False, section=(), reporter="broker", key="deduplication")
 
+COMPACTION_POLICY = "compactionThreshold"
+"""Policy of a namespace: brokers compact its topics once so many bytes are new; 0: never."""
+
 SETTINGS = (
     BY_INDEX, TTL_S, TTL_CHECK_MIN, STRICT_DELAY, DELAY_TICK_MS, FULL_BACKLOG, SESSION_EXPIRED, DEDUPLICATION,
     *STORAGE_SETTINGS,

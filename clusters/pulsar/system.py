@@ -14,8 +14,7 @@ from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT, QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from clusters.common.diagnosis import java_and_jars
-from clusters.pulsar import artifacts, checks, powers
-from clusters.pulsar.clients import queues
+from clusters.pulsar import artifacts, checks, compaction, powers
 from clusters.pulsar.clients.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.clients.settings import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.guarantees.rules import GUARANTEES
@@ -37,11 +36,12 @@ class PulsarSystem:
 
     for_runs = (*_FOR_RUNS, *checks.FOR_RUNS)
     options = PulsarOptions
+    tested = artifacts.TESTED
     roles = ROLES
     models = (LOG, QUEUE, OUTPUT)
-    types = queues.TYPES
+    types = powers.QUEUE_TYPES
     unreplicated = ()
-    queue_features = queues.FEATURES
+    queue_features = powers.QUEUE_FEATURES
     exchanges = ()
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
@@ -61,6 +61,10 @@ class PulsarSystem:
     def is_fetched(self, options: PulsarOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
+
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return artifacts.newest_release()
 
     def prepare(self, options: PulsarOptions) -> None:
         check_names(options, artifacts.fetch(options.version))
@@ -82,7 +86,7 @@ class PulsarSystem:
 
     def imposed(self, options: PulsarOptions, topic: Topic) -> Mapping[str, int]:
         """See `chaoskit.contract.systems.system.Imposing`."""
-        return queues.imposed(options, topic)
+        return compaction.imposed(options, topic)
 
     def describe_position(self, position: int) -> str:
         """See `chaoskit.contract.systems.system.Positions`."""

@@ -128,10 +128,8 @@ def online_of(info: Mapping[str, Any]) -> Sequence[str]:
     return [*served, *info.get("synchronised_slave_nodes", ())]
 
 
-def lacks(name: str, info: Mapping[str, Any] | None) -> str:
+def lacks(name: str, info: Mapping[str, Any]) -> str:
     """Return what a queue or stream lacks, by what a node tells of it; empty if all its members are there."""
-    if info is None:
-        return f"{name} does not exist"
     if info.get("type") in (QUORUM, STREAM):
         members, online = set(info.get("members", ())), set(info.get("online", ()))
         if not leader_of(info) or members != online:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.hosts.host import Root
+from chaoskit.contract.systems.releasing import Tested
+from clusters.common import debian
 from clusters.common.release import numbers_of
 
 MNESIA, KHEPRI = "mnesia", "khepri"
@@ -17,6 +21,10 @@ _METADATA = {(3, 10): (MNESIA,), (4, 0): (MNESIA, KHEPRI), (4, 3): (KHEPRI,)}
 
 _GROUPS_SINCE = (3, 11)
 """Single active consumers and super streams came with 3.11 (RabbitMQ documentation, Streams)."""
+
+_NEWEST = "sid"
+
+TESTED = Tested("3.10.8", "4.3.6", date(2026, 11, 29))
 
 _SEEN = "3.10.8, 4.0.5, 4.3.6"
 """What the archive had in November 2026; another number of the same branch is accepted if the archive has it."""
@@ -32,6 +40,15 @@ def parse_version(version: str) -> tuple[int, ...]:
     if _branch(numbers) not in _DEBIAN:
         raise BadInput(f"cluster.version: there is no Debian package of RabbitMQ {version}; there are {_SEEN}")
     return numbers
+
+
+def newest_release() -> str:
+    """Return the newest release that the archive has.
+
+    Raises:
+        BadInput: it does not answer; names the remedy.
+    """
+    return debian.newest(_NEWEST, _PACKAGE)
 
 
 def metadata_of(version: str, asked: str | None) -> str:

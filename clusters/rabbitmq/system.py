@@ -14,11 +14,10 @@ from chaoskit.contract.systems.wire import Wire
 from chaoskit.contract.workloads.topic import Topic
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
-from clusters.rabbitmq import checks, powers
+from clusters.rabbitmq import checks, powers, releases
 from clusters.rabbitmq.guarantees import limits
 from clusters.rabbitmq.guarantees.rules import GUARANTEES
 from clusters.rabbitmq.queues import CLASSIC, TYPES
-from clusters.rabbitmq.releases import root_of
 from clusters.rabbitmq.routing import EXCHANGES
 from clusters.rabbitmq.settings import ATTACHED_ROLES, ROLES, WIRE, RabbitOptions
 
@@ -36,6 +35,7 @@ class RabbitSystem:
 
     for_runs = (*_FOR_RUNS, *checks.FOR_RUNS)
     options = RabbitOptions
+    tested = releases.TESTED
     roles = ROLES
     models = tuple(TYPES)
     types = TYPES
@@ -56,18 +56,22 @@ class RabbitSystem:
     def check(self, declared: Declared) -> None:
         checks.check(declared)
 
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return releases.newest_release()
+
     def prepare(self, options: RabbitOptions) -> None:
         """Do nothing: the packages are in the root of the hosts."""
 
     def root(self, options: RabbitOptions) -> Root:
         """See `chaoskit.contract.systems.system.Rooted`."""
-        return root_of(options.version)
+        return releases.root_of(options.version)
 
     def deployment(self, options: RabbitOptions) -> RabbitOptions:
         return options.model_copy(update={"clients": "default"})
 
     def deploy(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> deploy.RabbitCluster:
-        return deploy.RabbitCluster(hosts, options, roots.packages(root_of(options.version)))
+        return deploy.RabbitCluster(hosts, options, roots.packages(releases.root_of(options.version)))
 
     def clients(self, settings: Mapping[str, Any]) -> client.RabbitClients:
         return client.RabbitClients(settings)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+from chaoskit.contract.systems.releasing import Tested
 from clusters.common import maven
+from clusters.common.newest import newest
+
+_GROUP = "org.apache.rocketmq"
+_BROKER = (_GROUP, "rocketmq-broker")
+
+TESTED = Tested("5.2.0", "5.5.0", date(2026, 11, 29))
 
 VERSION_MIN = (5, 1)
 """First supported release: 5.0 has no controller that elects masters without DLedger's commit log."""
 
 _SERVERS = ("rocketmq-namesrv", "rocketmq-controller", "rocketmq-proxy")
-_GRPC_CLIENT = ("org.apache.rocketmq", "rocketmq-client-java", "5.1.0")
+_GRPC_CLIENT = (_GROUP, "rocketmq-client-java", "5.1.0")
 """It has releases of its own."""
 
 
@@ -38,9 +46,8 @@ def fetch(version: str) -> Path:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
     parse_version(version)
-    group = "org.apache.rocketmq"
-    others = [(group, server, version) for server in _SERVERS]
-    main = (group, "rocketmq-broker", version)
+    others = [(_GROUP, server, version) for server in _SERVERS]
+    main = (*_BROKER, version)
     return maven.fetch(maven.Release("RocketMQ", f"rocketmq-{version}", main, others, _LISTING))
 
 
@@ -48,3 +55,8 @@ def fetch_grpc_client(version: str) -> Path:
     """Return the folder with the jars of the client by gRPC, for brokers of a release; see `fetch`."""
     folder = f"rocketmq-grpc-{_GRPC_CLIENT[2]}"
     return maven.fetch(maven.Release("RocketMQ's client by gRPC", folder, _GRPC_CLIENT, (), _LISTING))
+
+
+def newest_release() -> str:
+    """Return the newest stable release; see `clusters.common.newest.newest`."""
+    return newest("RocketMQ", _BROKER, fetch)

@@ -30,6 +30,7 @@ class RocketSystem:
     """Entry point `rocketmq` of `chaoskit.clusters`."""
 
     options = RocketOptions
+    tested = artifacts.TESTED
     driver_class = DRIVER_CLASS
     roles = ROLES
     models = (LOG, QUEUE)
@@ -66,6 +67,10 @@ class RocketSystem:
     def is_fetched(self, options: RocketOptions) -> bool:
         """See `chaoskit.contract.systems.system.Fetching`."""
         return artifacts.is_fetched(options.version)
+
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`."""
+        return artifacts.newest_release()
 
     def prepare(self, options: RocketOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

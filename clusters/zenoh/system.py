@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from chaoskit.base.errors import Problems
@@ -13,10 +14,11 @@ from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.systems.releasing import Tested
 from chaoskit.contract.systems.service import DataFiles, Service
 from chaoskit.contract.systems.system import CLIENT_POWERS
 from chaoskit.contract.workloads.datamodel import PUBSUB
-from clusters.common.release import check_installed
+from clusters.common.release import check_installed, installed
 from clusters.common.unhosted import Unhosted
 from clusters.zenoh.guarantees.rules import GUARANTEES
 from clusters.zenoh.settings import PACKAGE, ROLES, ZenohOptions, publisher_settings, subscriber_settings
@@ -36,6 +38,7 @@ class ZenohSystem:
 
     for_runs = _FOR_RUNS
     options = ZenohOptions
+    tested = Tested("1.10.2", "1.10.2", date(2026, 11, 29))
     roles = ROLES
     models = (PUBSUB,)
     guarantees = GUARANTEES
@@ -59,6 +62,10 @@ class ZenohSystem:
         problems.tried(publisher_settings, declared.producer)
         problems.tried(subscriber_settings, declared.consumer)
         problems.raise_any()
+
+    def newest(self) -> str:
+        """See `chaoskit.contract.systems.releasing.Releasing`: the package is the release."""
+        return installed(PACKAGE)
 
     def prepare(self, options: ZenohOptions) -> None:
         if options.mode == "router":

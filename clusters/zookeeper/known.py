@@ -16,6 +16,9 @@ from clusters.common.names import Known, unknown
 FAMILIES = (r"(server|group|weight|authProvider|metricsProvider|ssl|sasl)\..+",)
 """Settings with a server's number in them, and those that providers read."""
 
+_JARS = ("zookeeper-3*.jar", "zookeeper-with-patched-admin-*.jar")
+"""The second one is Pulsar's own build of it, since 4.2."""
+
 _PROPERTY = "zookeeper."
 _OF_FILE = "org/apache/zookeeper/server/quorum/QuorumPeerConfig"
 _NAME = re.compile(r"[a-z0-9][\w-]*(\.[\w-]+)*")
@@ -24,7 +27,7 @@ _NAME = re.compile(r"[a-z0-9][\w-]*(\.[\w-]+)*")
 def gather(jars: Path) -> set[str]:
     """Return what `zoo.cfg` may have: the keys of its parser, and all system properties that begin with `zookeeper.`"""
     names: set[str] = set()
-    for name, java_class in classes(jars, ("zookeeper-3*.jar",), r"org/apache/zookeeper/.*", _PROPERTY):
+    for name, java_class in classes(jars, _JARS, r"org/apache/zookeeper/.*", _PROPERTY):
         names |= {text.removeprefix(_PROPERTY) for text in java_class.strings if text.startswith(_PROPERTY)}
         if name == _OF_FILE:
             names |= java_class.strings

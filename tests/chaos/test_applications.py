@@ -31,17 +31,22 @@ def _load(rate: int, duration: str, application: dict[str, Any]) -> dict[str, An
 @pytest.mark.chaos
 def test_who_commits_before_its_work_is_found(chaos: Any) -> None:
     program = str(_APPLICATIONS / "commit-first" / "defect.py")
+    # Its payments do not arrive, so that it is killed between commit and work whenever the kill comes.
+    payments_lost = {"inject": "wire", "on": "n1", "message": "Produce", "of": "request", "of_client": "rdkafka"}
     run = chaos(
         cluster={"system": "kafka", "hosts": 1},
         workload=_load(400, "8s", {"run": [sys.executable, program, "{endpoints}", "{reads}", "{writes}"]}),
-        faults=[{"at": "4s", "inject": "kill", "on": "application", "for": "500ms"}],
+        faults=[
+            {"at": "3s", **payments_lost, "then": "drop", "for": "2500ms"},
+            {"at": "4500ms", "inject": "kill", "on": "application", "for": "500ms"},
+        ],
         expect={"unprocessed": "some"},
     )
     run.assert_valid()
 
     details = {example["detail"] for example in run.anomalies["unprocessed"].examples}
     assert all("application-0 ended" in detail and "commits before its work is done" in detail for detail in details)
-    assert run.verdict.faults[0]["at_stake"] > 0
+    assert run.verdict.faults[1]["at_stake"] > 0
     _, _, printed = run.summary.partition("in logs/application/application-0.log:\n")
     assert any("committed" in line for line in printed.splitlines()[:2])
 

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from chaoskit.base.journal import Journal
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.hosts.host import PowerSwitch, ServiceHost, ServiceState
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.testing.conformance import check_database
@@ -88,11 +89,11 @@ def kept(url: str) -> int:
 def test_a_power_cut_takes_what_its_settings_say(
     host: ServiceHost, server: Callable[..., PostgresServer], commit: str
 ) -> None:
-    database = server(synchronous_commit=commit)
+    database = server(synchronous_commit=commit, wal_writer_delay="10s")
     url = database.make("trial1", _TABLE)
     host.run(["sync", "-f", host.data_dir])
     payer = Payer(url)
-    time.sleep(1)
+    assert wait_until(lambda: payer.committed > 20, 60)
     power = host.power(PowerSwitch)
     power.power_cut()
     power.power_on()
@@ -102,7 +103,6 @@ def test_a_power_cut_takes_what_its_settings_say(
 
     assert database.settings_in_effect()["synchronous_commit"] == commit
     lost = payer.committed - kept(url)
-    assert payer.committed > 20
     assert lost > 0 if commit == "off" else lost <= 0
 
 
@@ -119,13 +119,11 @@ def test_its_backends_are_stopped_and_killed_with_it(host: ServiceHost, server: 
     assert not database.answers(host)
 
     host.signal(SERVICE, "CONT")
-    time.sleep(0.5)
-    assert payer.committed > stopped
+    assert wait_until(lambda: payer.committed > stopped, 30)
     assert database.answers(host)
 
     host.signal(SERVICE, "KILL")
-    time.sleep(0.5)
-    assert host.run(["pgrep", "-x", "postgres"], check=False).out == ""
+    assert wait_until(lambda: host.run(["pgrep", "-x", "postgres"], check=False).out == "", 10)
     payer.stop()
     database.start(host)
     database.wait_ready(_READY_S)

@@ -34,9 +34,25 @@ class LogOptions(GroupedOptions):
 
     Attributes:
         backlog: have a backlog built and read.
+        delete_every: of the messages that a producer sends for a key, each Nth one deletes it: it has no content (a
+            tombstone). For compacted topics, whose keys must be few enough to be written often. 0: none.
     """
 
     backlog: BacklogOptions | None = None
+    delete_every: int = Field(default=0, ge=0)
+
+    def deletes(self, sequence: int) -> bool:
+        """Return whether the message with this sequence of a producer deletes its key."""
+        times, route = divmod(sequence, self.topics * self.keys)
+        return (times + route) % self.delete_every == self.delete_every - 1
+
+    @model_validator(mode="after")
+    def _deletes_keys(self) -> Self:
+        if self.delete_every == 1:
+            raise ValueError("delete_every: 1 would delete each key and write none; set 2 or more")
+        if self.delete_every and not self.keys:
+            raise ValueError("delete_every deletes keys; set keys: 1 or more")
+        return self
 
     @model_validator(mode="after")
     def _backlog_of_all(self) -> Self:

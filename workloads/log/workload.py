@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.workloads.traits import Backlog
+from chaoskit.contract.clients.client import Completed, DeletingClients, DeletingProducer
+from chaoskit.contract.workloads.traits import Backlog, Deletes
+from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.logs import GroupedWorkload
+from chaoskit.load.producer import produce
+from chaoskit.load.settings import settings_of
 from workloads.log.options import BacklogOptions, LogOptions
 
 _CAUGHT_UP = 1000
@@ -15,9 +19,27 @@ class LogWorkload(GroupedWorkload):
 
     options = LogOptions
 
+    others = ({"keys": 10, "delete_every": 5},)
+
+    def powers(self, options: LogOptions) -> tuple[type, ...]:
+        """See `chaoskit.contract.workloads.workload.Alternating`."""
+        return (DeletingClients,) if options.delete_every else ()
+
+    def produce(self, job: Job[LogOptions]) -> None:
+        """Run one producer."""
+        if job.options.delete_every:
+            produce(job, _connect, job.options.deletes)
+        else:
+            produce(job)
+
     def traits(self, options: LogOptions) -> tuple[object, ...]:
         backlog = () if options.backlog is None else (_backlog(options.backlog, options),)
-        return (*super().traits(options), *backlog)
+        deletes = (Deletes(),) if options.delete_every else ()
+        return (*super().traits(options), *backlog, *deletes)
+
+
+def _connect(job: Job[LogOptions], completed: Completed) -> DeletingProducer:
+    return job.clients.power(DeletingClients).deleting_producer(settings_of(job.task, job.options.producer), completed)
 
 
 def _backlog(wanted: BacklogOptions, options: LogOptions) -> Backlog:

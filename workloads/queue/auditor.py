@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from chaoskit.contract.clients.client import Unreachable
-from chaoskit.contract.clients.queue import Publishing, QueueClients
+from chaoskit.contract.clients.queue import NoQueue, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.draining import audit_queues
 from chaoskit.load.probes import Probes
@@ -37,14 +37,30 @@ def audit(job: Job[QueueOptions]) -> None:
 
 
 def _probe(job: Job[QueueOptions]) -> bool:
-    """Send one persistent message to every queue; return whether all were confirmed."""
+    """Send one persistent message to every queue; return whether all were confirmed, by the queues that are there."""
     probes = Probes(job)
     clients = job.clients.power(QueueClients)
     deadline = time.monotonic() + job.bound_ns / 1e9
     producer = clients.publisher(job.options.producer, 0, probes.completed, Publishing())
     probes.send(producer)
     producer.close(max(deadline - time.monotonic(), 0.0))
-    return probes.accepted
+    if probes.accepted:
+        return True
+    asking = clients.queue_consumer(job.options.consumer, job.task.index, _PREFETCH)
+    unanswered = [queue for queue, _ in probes.refused if not _is_gone(asking, queue)]
+    asking.close()
+    return not unanswered
+
+
+def _is_gone(asking: QueueConsumer, queue: str) -> bool:
+    """Return whether a queue is not there any more: what it had is lost, and the rest may work."""
+    try:
+        asking.left(queue)
+    except NoQueue:
+        return True
+    except Unreachable:
+        pass
+    return False
 
 
 def _note_depths(job: Job[QueueOptions], op: int) -> None:

@@ -50,4 +50,5 @@ def _queueing(options: QueueOptions) -> Queueing:
         settings=tuple(settings_of(options).items()),
         unsettled=options.unsettles,
         crashes=options.crash_every is not None,
+        leaves=options.leave_every > 0,
     )

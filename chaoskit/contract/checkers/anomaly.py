@@ -27,7 +27,8 @@ class Gone(Enum):
     `NO`: nothing. `LOST`: its messages are lost; one may be found under several such anomalies. `CUT`: a log does not
     have its messages any more; whether they are lost is found by others. `EXPIRED`: the system deleted them by itself;
     unless the declared retention explains that, they are lost. `DROPPED`: a declared limit dropped them. `VANISHED`: no
-    application gets them, whatever explains that. `UNSEEN`: whether they are lost is not decided.
+    application gets them, whatever explains that. `REPLACED`: a later one of its key stands for it, as it should, and a
+    log does not have it any more. `UNSEEN`: whether they are lost is not decided.
     """
 
     NO = auto()
@@ -36,6 +37,7 @@ class Gone(Enum):
     EXPIRED = auto()
     DROPPED = auto()
     VANISHED = auto()
+    REPLACED = auto()
     UNSEEN = auto()
 
 
@@ -51,6 +53,8 @@ class Anomaly:
         doubt: what could not be decided, if it proves nothing: the verdict is at best unknown. Otherwise empty.
         measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
             `expect` says otherwise.
+        lasting: its findings last, from `since_ns` to `at_ns`: verdict.json tells for how long, and a scenario can
+            bound the longest of them.
         about: what its findings are about.
         spans: it is a jump over messages of one producer, from one to another: what explains all that was found of the
             messages from the one to the other explains it.
@@ -73,6 +77,7 @@ class Anomaly:
     implies: tuple[str, ...] = ()
     doubt: str = ""
     measured: bool = False
+    lasting: bool = False
     about: About = About.MESSAGE
     spans: bool = False
     shared: bool = False

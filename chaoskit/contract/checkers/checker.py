@@ -61,6 +61,8 @@ class FaultWindow:
         delays: whether they may have been late for others, or silent.
         elsewhere: whether it is known to have hit no host that stored or led the partition, and no link.
         damages: whether it may have taken data from its hosts, be it only what was not fsynced.
+        undone_ns: when its undoing began; None if that is not known.
+        holds: whether its clients do nothing while it lasts, and go on afterwards.
     """
 
     number: int
@@ -73,6 +75,8 @@ class FaultWindow:
     delays: bool = True
     elsewhere: bool = False
     damages: bool = False
+    undone_ns: int | None = None
+    holds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ class PartitionSetting:
         stuck_ns: from when on sends were due until then and none was made; None if that was not so.
         load_start_ns: since when sends were due; what was sent before warmed the clients up.
         apart_ns: by how much the times of two clients may be wrong against each other; 0 if one clock told all.
-        imposed: settings of a queue that nobody declared; see `chaoskit.contract.systems.system.Imposing`.
+        imposed: settings of a queue, or of a compacted log, that the workload did not declare; see
+            `chaoskit.contract.systems.system.Imposing`.
         clocks: the clients of each machine that has a clock of its own.
         proved: transactions whose outcome nobody knows, but of which a message was read.
     """

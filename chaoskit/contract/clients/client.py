@@ -84,6 +84,18 @@ class Bursting(Producer, DeliveryReports, Protocol):
     def tells_positions(self) -> bool: ...
 
 
+@runtime_checkable
+class DeletingProducer(Producer, Protocol):
+    """A producer that can also delete keys."""
+
+    def delete(self, topic: str, partition: int, key: bytes, payload: bytes, token: int) -> bool:
+        """Enqueue a message without content, which deletes its key; otherwise like `send`.
+
+        Consumers receive `payload` all the same: it is carried beside the content.
+        """
+        ...
+
+
 class ProducerFenced(ChaoskitError):
     """A transactional producer failed permanently: another one registered under its name, or the system reported a
     fatal error."""
@@ -295,6 +307,15 @@ class SeekingClients(Protocol):
 
     def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> SeekingConsumer:
         """Connect a consumer, as `LogClients.consumer`."""
+        ...
+
+
+@runtime_checkable
+class DeletingClients(Protocol):
+    """Optional power of a system's clients: producers that delete the key of a compacted log."""
+
+    def deleting_producer(self, settings: Mapping[str, Any], completed: Completed) -> DeletingProducer:
+        """Connect a producer, as `LogClients.producer`."""
         ...
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from chaoskit.contract.clients.client import Completed, Producer, Settlement
+from chaoskit.contract.clients.client import Completed, Producer, Settlement, Unreachable
 from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import Outcome
 
@@ -101,6 +101,10 @@ class ConsumerChange(NamedTuple):
     queue: str
 
 
+class NoQueue(Unreachable):
+    """The system that was asked has no such queue."""
+
+
 class QueueConsumer(Protocol):
     """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
 
@@ -130,6 +134,7 @@ class QueueConsumer(Protocol):
         """Return the number of messages that are ready in a queue, and of its consumers, as the system reports.
 
         Raises:
+            NoQueue: the system says that it has no such queue.
             Unreachable: the system cannot be asked at the moment.
         """
         ...

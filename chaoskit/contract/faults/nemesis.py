@@ -88,6 +88,14 @@ class ClientProcess(Protocol):
         """Kill the process with SIGKILL; the run treats this as a fault, not as a failure."""
         ...
 
+    def leave(self) -> None:
+        """Have it shut down in order and end, as at the end of the load."""
+        ...
+
+    def left(self) -> bool:
+        """Return whether it has ended in order."""
+        ...
+
     def restart(self) -> None:
         """Start the next incarnation, if none is running, and wait until it is connected and working."""
         ...

@@ -188,8 +188,9 @@ class Measure(Enum):
     `AGE`: of the message, ns. `HELD`: the time for which a consumer held it, ns. `WAITING`: messages that wait for the
     consumer. `NEWER`: messages of its producer that followed before the consumer received one of them, and its way was
     whole again. `LEFT`: of the message, for which it waited until its consumer was back, ns. `ABSENT`: of the consumer,
-    or of all members of its group, ns. `CLOCK`: a wall clock of a host that stores the partition was ahead. `SHOWN`:
-    the finding itself shows that the limit was reached; see its detail.
+    or of all members of its group, ns. `BEHIND`: of a host that was not in sync when a deletion was acknowledged, ns
+    from then until it was in sync again; it led the partition afterwards. `CLOCK`: a wall clock of a host that stores
+    the partition was ahead. `SHOWN`: the finding itself shows that the limit was reached; see its detail.
     """
 
     AGE = auto()
@@ -198,6 +199,7 @@ class Measure(Enum):
     WAITING = auto()
     LEFT = auto()
     ABSENT = auto()
+    BEHIND = auto()
     CLOCK = auto()
     SHOWN = auto()
 

@@ -113,6 +113,15 @@ class Endpoints(Protocol):
 
 
 @runtime_checkable
+class ClassPath(Protocol):
+    """Optional power of a service: say where the jars of its release are, among them its own Java client."""
+
+    def class_path(self) -> str:
+        """Return the class path of a Java program that uses them, on this machine."""
+        ...
+
+
+@runtime_checkable
 class Reporting(Protocol):
     """Optional power: report the settings that are in effect."""
 

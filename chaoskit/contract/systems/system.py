@@ -114,11 +114,12 @@ class Queues(Protocol):
 
 @runtime_checkable
 class Imposing(Protocol):
-    """Optional power of a system: its queues have settings that the workload did not declare."""
+    """Optional power of a system: its queues, or compacted logs, have settings that the workload did not declare."""
 
     def imposed(self, options: Any, topic: Topic) -> Mapping[str, int]:
         """Return what policies and the release's defaults add to a queue's settings, with names of
-        `chaoskit.model.observations.queue.QUEUE_SETTINGS`."""
+        `chaoskit.model.observations.queue.QUEUE_SETTINGS`; of a log, how it is compacted
+        (`chaoskit.model.compaction.Compaction`)."""
         ...
 
 

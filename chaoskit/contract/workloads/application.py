@@ -40,7 +40,8 @@ class Application:
 
     Attributes:
         run: the command of an instance. In its parts, and in the values of `env`, names in braces are replaced:
-            `{endpoints}`, `{instance}`, `{host}`, `{python}` (which runs chaoskit), and those of `names`.
+            `{endpoints}`, `{jars}` (the system's), `{instance}`, `{host}`, `{python}` (which runs chaoskit), and those
+            of `names`.
         instances: how many; 0: its owner runs it, elsewhere.
         restart_ns: how long after its end an instance is started again, as by a supervisor; None: never.
         env: environment variables in addition to those of chaoskit.

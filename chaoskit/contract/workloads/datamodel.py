@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
+    DeletingClients,
     LogClients,
     SeekingClients,
     SequencedClients,
@@ -55,7 +56,9 @@ class DataModel:
 
 
 LOG = DataModel(
-    "log", (LogClients, SeekingClients, TransactionalClients, SequencedClients, SubscribingClients), bounded=True
+    "log",
+    (LogClients, SeekingClients, DeletingClients, TransactionalClients, SequencedClients, SubscribingClients),
+    bounded=True,
 )
 """Messages at positions, kept until they expire; the system reports the end of each partition."""
 

@@ -51,9 +51,11 @@ class Routed:
 
     Attributes:
         places: topic and partition of successive messages.
+        keyed: whether each has a key.
     """
 
     places: tuple[Place, ...]
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,11 @@ class Replays:
 
     after_ns: int
     by_time: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deletes:
+    """Producers delete keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,7 @@ class Queueing:
         settings: what the queues are declared with, names of `chaoskit.model.observations.queue.QUEUE_SETTINGS`.
         unsettled: whether consumers leave messages unsettled, or refuse some.
         crashes: whether consumers exit abruptly.
+        leaves: whether consumers leave messages unsettled until they exit.
     """
 
     confirms: bool
@@ -180,3 +188,4 @@ class Queueing:
     settings: tuple[tuple[str, int], ...] = ()
     unsettled: bool = False
     crashes: bool = False
+    leaves: bool = False

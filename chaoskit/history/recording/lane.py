@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from chaoskit.history.format.record import NO_DELIVERY
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.model import payload
+from chaoskit.model.message import WITHOUT_CONTENT
 from chaoskit.model.outcome import OK
 
 Route = tuple[str, int, int, int, bytes | None]
@@ -27,14 +28,20 @@ def delivered(kind: Callable[..., D], messages: list[Any]) -> tuple[list[D], lis
 
     Args:
         kind: a named tuple with the fields of `chaoskit.model.message.Delivery`.
-        messages: each has `error()`, `topic()`, `partition()`, `key()`, `value()` and `offset()`.
+        messages: each has `error()`, `topic()`, `partition()`, `key()`, `value()` and `offset()`, and if it has no
+            value, `headers()`, of which `WITHOUT_CONTENT` is the payload.
     """
     good = [message for message in messages if message.error() is None]
     parts = (
-        (message.topic(), message.partition(), message.key(), message.value(), message.offset(), None)
+        (message.topic(), message.partition(), message.key(), _payload(message), message.offset(), None)
         for message in good
     )
     return [kind(*part) for part in parts], [message for message in messages if message.error() is not None]
+
+
+def _payload(message: Any) -> bytes | None:
+    value: bytes | None = message.value()
+    return dict(message.headers() or ()).get(WITHOUT_CONTENT) if value is None else value
 
 
 class Report:

@@ -29,6 +29,7 @@ _SENT = DIRECTIONS.index("sent")
 _FS = {
     "send": "send",
     "add": "send",
+    "delete": "send",
     "poll": "poll",
     "read": "poll",
     "txn": "txn",

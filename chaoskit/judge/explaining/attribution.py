@@ -213,7 +213,7 @@ def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
 
 
 def _not_in_the_log() -> set[str]:
-    return set(installed.gone(Gone.LOST, Gone.CUT))
+    return set(installed.gone(Gone.LOST, Gone.CUT, Gone.REPLACED))
 
 
 def _gone(findings: pa.Table) -> dict[tuple[str, int], Ints]:

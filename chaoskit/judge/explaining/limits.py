@@ -11,6 +11,7 @@ from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Limit, Measure
 from chaoskit.contract.workloads.traits import Group
 from chaoskit.contract.workloads.workload import CONSUMER
+from chaoskit.judge.explaining.behind import derive_behind
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
@@ -261,5 +262,6 @@ _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.WAITING: _waited,
     Measure.LEFT: _left,
     Measure.ABSENT: _absent,
+    Measure.BEHIND: derive_behind,
     Measure.CLOCK: _ahead,
 }

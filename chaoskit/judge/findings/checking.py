@@ -61,7 +61,7 @@ def settings(
         history: the history of the run.
         bound_ns: time after a healing within which the system must serve again.
         load: when sends were due; None if that is not known.
-        imposed: by topic, settings of queues that nobody declared.
+        imposed: by topic, settings of queues and compacted logs that the workload did not declare.
     """
     places = [(partition.topic, partition.partition) for partition in history.partitions]
     faults = windows(history.recorded_faults, history.placements, places, bound_ns)

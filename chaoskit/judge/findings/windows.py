@@ -15,12 +15,14 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.contract.faults.nemesis import Nemesis
-from chaoskit.contract.guarantees.act import Damage
+from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.model.place import Place
+
+_HOLDS = Act.SILENCES | Act.HANGS
 
 
 def windows(
@@ -84,6 +86,8 @@ def _window(fault: Fault, kind: Nemesis | None) -> FaultWindow:
         kind.hits == "hosts",
         kind.delays,
         damages=damage is not Damage.NONE,
+        undone_ns=fault.heal_ns,
+        holds=kind.hits == "clients" and bool(kind.does & _HOLDS) and not kind.does & Act.ENDS,
     )
 
 

@@ -108,7 +108,7 @@ class Subject:
 
     @property
     def imposed(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """By topic, the settings of queues that nobody declared."""
+        """By topic, the settings of queues and compacted logs that the workload did not declare."""
         system = self.plan.system if self.plan else None
         if self.plan is None or not isinstance(system, Imposing):
             return {}

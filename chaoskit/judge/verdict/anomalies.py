@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
+from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract import installed
 from chaoskit.contract.checkers.anomaly import Anomaly
 from chaoskit.contract.guarantees.guarantee import Allowance
+from chaoskit.history.digesting.live import digested
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.attribution import Cause, Explained
 from chaoskit.judge.faults.chains import chain, with_procedure
@@ -22,7 +25,7 @@ from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.verdict.blamed import with_blamed
 from chaoskit.judge.verdict.headline import missing_of
 from chaoskit.judge.verdict.ids import with_ids
-from chaoskit.judge.verdict.verdict import Found, allow, derive, describe_cause
+from chaoskit.judge.verdict.verdict import Found, Lasted, LastedDetail, allow, derive, describe_cause
 
 EXAMPLES_MAX = 5
 
@@ -54,6 +57,23 @@ def anomalies_of(
     }
 
 
+def longest_ms(
+    bounded: Collection[str], anomalies: Mapping[str, Found], history: History, unjudged: Collection[str]
+) -> dict[str, float | None]:
+    """Return how long the longest finding of each anomaly lasted that lasts and has a bound, milliseconds: 0 if there
+    is none, None if not everything could be found."""
+    longest: dict[str, float | None] = {}
+    for name, anomaly in installed.anomalies().items():
+        if name not in bounded or not anomaly.lasting:
+            continue
+        lasted_ms = anomalies[name].lasted_ms if name in anomalies else None
+        if name in unjudged or digested(history.folder) or unrecorded(anomaly, history):
+            longest[name] = None
+        else:
+            longest[name] = 0.0 if lasted_ms is None else lasted_ms.max
+    return longest
+
+
 def explained_by(anomalies: Mapping[str, Found]) -> dict[int, int]:
     """Return of how many findings of one anomaly each fault is a cause, at most."""
     counts: dict[int, int] = {}
@@ -75,9 +95,11 @@ def _judged_anomaly(  # noqa: PLR0917 - see `judge`
     """Return what was found of one anomaly; `promise` is why it must not occur."""
     findings = explained.findings
     rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
+    anomaly = installed.anomalies()[name]
+    if anomaly.lasting:
+        rows = rows.take(pa.array(np.argsort(-_took_ms(rows), kind="stable")))  # the longest first
     causes = explained.causes.get(name, ())
     derived = derive(causes, promise, subject.accept) if causes else promise
-    anomaly = installed.anomalies()[name]
     doubt = anomaly.doubt
     if name in explained.open and (derived is None or derived.allowed or not causes):
         open_, missing = explained.open[name]
@@ -92,12 +114,13 @@ def _judged_anomaly(  # noqa: PLR0917 - see `judge`
         allowance.allowed,
         allowance.why,
         with_procedure(allowance.remedy or (anomaly.remedy if count else ""), described),
-        _between_s(rows),
+        _between_s(rows, "since_ns" if anomaly.lasting else "at_ns"),
         tuple(with_ids(shown, history.folder)),
         described,
         doubt,
         _not_looked_for(anomaly, history, unjudged) if not count and name in subject.expect else "",
         *missing_of(name, rows, history.operations),
+        _lasted_ms(rows) if anomaly.lasting else None,
     )
 
 
@@ -131,9 +154,29 @@ def _chain(cause: Cause, rows: pa.Table, history: History) -> str:
     return chain([effect.number for effect in cause.story.faults], history.recorded_faults, history.placements, place)
 
 
-def _between_s(rows: pa.Table) -> tuple[float, float] | None:
-    extent = pc.min_max(rows["at_ns"]).as_py()
-    return None if extent["min"] is None else (extent["min"] / 1e9, extent["max"] / 1e9)
+def _between_s(rows: pa.Table, first: str) -> tuple[float, float] | None:
+    last_ns = pc.max(rows["at_ns"]).as_py()
+    return None if last_ns is None else (pc.min(rows[first]).as_py() / 1e9, last_ns / 1e9)
+
+
+def _took_ms(rows: pa.Table) -> npt.NDArray[np.float64]:
+    """Return how long each of some findings that last took."""
+    took_ms: npt.NDArray[np.float64] = (rows["at_ns"].to_numpy() - rows["since_ns"].to_numpy()) / MILLISECOND
+    return took_ms
+
+
+def _lasted_ms(rows: pa.Table) -> Lasted | None:
+    """Return how long findings lasted; None if there are none."""
+    if not rows.num_rows:
+        return None
+    took_ms, detail = _took_ms(rows), np.array(rows["detail"].to_pylist(), np.str_)
+    of_detail = {str(name): took_ms[detail == name] for name in np.unique(detail)}
+    by_detail = {name: LastedDetail(own.size, *_median_and_longest(own)) for name, own in of_detail.items()}
+    return Lasted(*_median_and_longest(took_ms), by_detail)
+
+
+def _median_and_longest(lasted_ms: npt.NDArray[np.float64]) -> tuple[float, float]:
+    return round(float(np.median(lasted_ms)), 3), round(float(lasted_ms.max()), 3)
 
 
 def examples(
@@ -146,8 +189,11 @@ def examples(
         operations: the operations of the history.
         describe: returns a position in the system's own notation; empty, or None, if positions are plain numbers.
     """
+    lasting = {name for name, anomaly in installed.anomalies().items() if anomaly.lasting}
     for row in rows.slice(0, EXAMPLES_MAX).to_pylist():
         example = {key: value for key, value in row.items() if value is not None and key != "anomaly"}
+        if row.get("anomaly") in lasting:
+            example["lasted_ms"] = round((row["at_ns"] - row["since_ns"]) / MILLISECOND, 3)
         for key in ("op", "other_op"):
             if key in example:
                 example[key.replace("op", "operation")] = _describe(operations, example[key])

@@ -14,6 +14,7 @@ _NEVER = "in some partitions no send was acknowledged again"
 _DEAF = "some readers received nothing again"
 _NO_RECEIVES = "the record does not show when each reader received what"
 _NO_TIME = "it was not measured"
+_NOT_RECORDED = "nothing was recorded that shows it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,26 @@ class Bounded:
 
 
 def compare(
-    bounds: Mapping[str, Bound], availability: Mapping[str, Any], latency: Mapping[str, Any]
+    bounds: Mapping[str, Bound],
+    availability: Mapping[str, Any],
+    latency: Mapping[str, Any],
+    longest_ms: Mapping[str, float | None],
 ) -> dict[str, Bounded]:
     """Return each time that has a bound.
 
     Args:
         bounds: by name; see `chaoskit.scenario.expected.MEASURES`.
         availability, latency: as in verdict.json.
+        longest_ms: how long the longest finding of each anomaly lasted that lasts, milliseconds; None if nothing could
+            be found.
     """
-    return {
-        name: _compared(bound, *(_latency(name, bound, latency) if name in LATENCIES else _gap(name, availability)))
-        for name, bound in bounds.items()
-    }
+
+    def measured(name: str, bound: Bound) -> tuple[float | None, str]:
+        if name in longest_ms:
+            return longest_ms[name], _NOT_RECORDED if longest_ms[name] is None else ""
+        return _latency(name, bound, latency) if name in LATENCIES else _gap(name, availability)
+
+    return {name: _compared(bound, *measured(name, bound)) for name, bound in bounds.items()}
 
 
 def describe(bounded: Bounded) -> str:
@@ -66,7 +75,7 @@ def describe(bounded: Bounded) -> str:
 def _compared(bound: Bound, measured_ms: float | None, note: str) -> Bounded:
     limit_ms = bound.limit_ns / MILLISECOND
     met = measured_ms is not None and (measured_ms < limit_ms if bound.below else measured_ms > limit_ms)
-    unknown = measured_ms is None and note in (_NOTHING_HEALED, _NO_RECEIVES)
+    unknown = measured_ms is None and note in (_NOTHING_HEALED, _NO_RECEIVES, _NOT_RECORDED)
     return Bounded(str(bound), measured_ms, met and not (bound.below and note), note, unknown)
 
 

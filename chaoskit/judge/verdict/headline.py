@@ -16,6 +16,8 @@ from chaoskit.model.operation import AUDITOR, SENDING
 
 _NAMED = 2
 _FORBIDDEN = "your settings forbid it"
+_OTHERWISE_JUDGED = (Gone.NO, Gone.CUT, Gone.REPLACED)
+"""What says nothing of messages that are lost, or leaves it to other anomalies."""
 _TRAFFIC_MIN_S = 0.1
 _FEW = 0.01
 """A smaller share of the messages that was at stake is told."""
@@ -88,7 +90,7 @@ def missing_of(name: str, rows: pa.Table, operations: pa.Table) -> Missing:
         rows: its findings.
         operations: all operations, by which those are known that the final read sent.
     """
-    if installed.anomalies()[name].gone in (Gone.NO, Gone.CUT):
+    if installed.anomalies()[name].gone in _OTHERWISE_JUDGED:
         return Missing()
     by = operations.select(["f", "client"]).take(rows["op"])
     sends = pc.is_in(by["f"].cast(pa.string()), value_set=pa.array(SENDING))
@@ -204,7 +206,9 @@ def _parts(  # noqa: PLR0917 - see `headline`
             yield f"none of {acked:,} acknowledged messages was found lost"
     elif not (losses or gone or unseen) and complete:
         few = at_stake is not None and at_stake < acked * _FEW
-        yield f"KEPT all {acked:,} acknowledged messages{f', of which {at_stake:,} were at stake' if few else ''}"
+        replaced = sum(counted.count for _, counted in _of_kinds(anomalies, Gone.REPLACED))
+        but = f", but for {replaced:,} that compaction may remove" if replaced else ""
+        yield f"KEPT all {acked:,} acknowledged messages{but}{f', of which {at_stake:,} were at stake' if few else ''}"
     yield from _beside(anomalies)
 
 
@@ -222,7 +226,7 @@ def _of_acknowledged(counted: Counted, acked: int) -> str:
 
 def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:
     """Yield what else was found, or not."""
-    gone = {name for name, anomaly in installed.anomalies().items() if anomaly.gone not in (Gone.NO, Gone.CUT)}
+    gone = {name for name, anomaly in installed.anomalies().items() if anomaly.gone not in _OTHERWISE_JUDGED}
     wrong = [name for name, counted in anomalies.items() if not counted.allowed and counted.count and name not in gone]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"

@@ -23,7 +23,7 @@ from chaoskit.judge.faults.rows import fault_rows
 from chaoskit.judge.findings.guard import LOG, Guard
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.timing.machine import machine_of, seconds_of
-from chaoskit.judge.verdict.anomalies import anomalies_of, counted, explained_by
+from chaoskit.judge.verdict.anomalies import anomalies_of, counted, explained_by, longest_ms
 from chaoskit.judge.verdict.bounds import compare
 from chaoskit.judge.verdict.doubts import commonest_error, doubts_of
 from chaoskit.judge.verdict.final_read import final_read
@@ -96,7 +96,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     totals = load["counts"]
     in_vain = totals["sent"] and not totals["acked_in_load"]
     problems = (*guard.doubts(), *doubts_of(subject, folder, history, load, faults))
-    bounded = compare(subject.bounds, availability, load["latency"])
+    longest = longest_ms(subject.bounds, anomalies, history, guard.unjudged())
+    bounded = compare(subject.bounds, availability, load["latency"], longest)
     outcome, reasons = decide(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],

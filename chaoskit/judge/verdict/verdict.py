@@ -30,6 +30,29 @@ EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
 
 
 @dataclass(frozen=True, slots=True)
+class Lasted:
+    """How long the findings of one anomaly lasted, in the median and at most, milliseconds; also by detail."""
+
+    p50: float
+    max: float
+    by_detail: Mapping[str, LastedDetail] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as in verdict.json."""
+        details = {detail: asdict(lasted) for detail, lasted in self.by_detail.items()}
+        return {"p50": self.p50, "max": self.max, "by_detail": details}
+
+
+@dataclass(frozen=True, slots=True)
+class LastedDetail:
+    """How many findings have one detail, and how long they lasted, in the median and at most, milliseconds."""
+
+    count: int
+    p50: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The findings of one anomaly in one run.
 
@@ -46,6 +69,7 @@ class Found:
         unrecorded: why nothing could be found of what was expected; empty if it could.
         messages: number of messages of the load that the findings are about; None: as many as there are findings.
         probes: number of findings about messages that the final read sent.
+        lasted_ms: how long they lasted, if they last; else None.
     """
 
     count: int
@@ -59,6 +83,7 @@ class Found:
     unrecorded: str = ""
     messages: int | None = None
     probes: int = 0
+    lasted_ms: Lasted | None = None
 
     @property
     def distinct(self) -> int:
@@ -161,6 +186,7 @@ class Verdict:
                     "remedy": anomaly.remedy,
                     **({"doubt": anomaly.doubt} if anomaly.doubt else {}),
                     "between_s": anomaly.between_s,
+                    **({} if anomaly.lasted_ms is None else {"lasted_ms": anomaly.lasted_ms.as_json()}),
                     "explained": [dict(cause) for cause in anomaly.causes],
                     "examples": [dict(example) for example in anomaly.examples],
                 }

@@ -54,7 +54,27 @@ class ExampleTold(TypedDict):
     other_value: NotRequired[int]
     other_position: NotRequired[int]
     at_ns: NotRequired[int]
+    since_ns: NotRequired[int]
+    lasted_ms: NotRequired[float]
     blamed: NotRequired[BlamedTold]
+
+
+@_Further
+class LastedDetailTold(TypedDict):
+    """How many findings have one detail, and how long they lasted, milliseconds."""
+
+    count: _Count
+    p50: float
+    max: float
+
+
+@_Further
+class LastedTold(TypedDict):
+    """How long the findings of one anomaly lasted, milliseconds."""
+
+    p50: float
+    max: float
+    by_detail: dict[str, LastedDetailTold]
 
 
 @_Further
@@ -66,6 +86,7 @@ class AnomalyTold(TypedDict):
     why: str
     remedy: str
     between_s: tuple[float, float] | None
+    lasted_ms: NotRequired[LastedTold]
     explained: list[CauseTold]
     messages: NotRequired[_Count]
     probes: NotRequired[_Count]

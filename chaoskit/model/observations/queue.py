@@ -14,14 +14,15 @@ from chaoskit.model.observations.row import Row, of_kinds
 
 QUEUE_SETTINGS = (
     "message-ttl", "delay", "max-length", "delivery-limit", "priorities", "prefetch", "single-active", "dead-letters",
-    "dead-letters-of", "unrouted", "nacks-free", "application",
+    "dead-letters-of", "unrouted", "nacks-free", "ends-free", "application",
 )  # fmt: skip
 """What a queue can be declared with, or has by itself; times are in ms. `message-ttl`: how long messages live. `delay`:
 time from publish to delivery. `max-length`: messages that are kept; the oldest are dropped. `delivery-limit`: number
 of returns at which a message is dead-lettered. `priorities`: number of levels. `prefetch`: unsettled deliveries of
 each consumer. `single-active` (1): one consumer at a time. `dead-letters` (1): what is dropped goes to another
 queue. `dead-letters-of` (1): this is that queue. `unrouted` (1): no queue is bound to this routing key. `nacks-free`
-(1): what a consumer returns does not count towards the delivery limit. `application` (1): an application under test
+(1): what a consumer returns does not count towards the delivery limit. `ends-free` (1): what comes back because its
+consumer has ended does not count. `application` (1): an application under test
 consumes it, and what is known of its consumers is what passed their connections."""
 
 DEAD_LETTER_REASONS = ("rejected", "expired", "maxlen", "delivery_limit")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaoskit.base import store
-from chaoskit.base.errors import RunFailed
+from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.contract.event import Watcher
 from chaoskit.contract.power import optional
-from chaoskit.contract.systems.service import Endpoints
+from chaoskit.contract.systems.service import ClassPath, Endpoints
 from chaoskit.contract.workloads.application import APPLICATION, Application
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.run.application.external import await_owner
@@ -75,6 +75,12 @@ def _names(
     names: dict[str, str] = {}
     if (endpoints := optional(deployment.service, Endpoints)) is not None:
         names["endpoints"] = endpoints.endpoints()
+    if (jars := optional(deployment.service, ClassPath)) is not None:
+        names["jars"] = jars.class_path()
+    elif any("{jars}" in text for text in (*application.run, *application.env.values())):
+        raise BadInput(
+            "workload.application.run: there are no {jars} of this system; write the class path of your program"
+        )
     if tenancy.database:
         names["url"] = tenancy.database
     served = {topic: path for client in fleet.clients for topic, path in client.worker.result.get("serves", {}).items()}

@@ -88,8 +88,8 @@ class Targeting:
     def _place(self, where: str) -> Place | None:
         """Return the partition in a target, by its name in the system; by default the workload's first one."""
         if where:
-            topic, _, partition = where.rpartition("/")
-            return self._in_system(topic), int(partition)
+            topic, slash, partition = where.rpartition("/")
+            return (self._in_system(topic), int(partition)) if slash else (self._in_system(where), 0)
         topics = self._plan.declared.topics
         return (self._in_system(topics[0].name), 0) if topics else None
 

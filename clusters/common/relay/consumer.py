@@ -31,6 +31,7 @@ class JavaConsumer:
         self._membership: Membership | None = None
         self._reached: dict[Place, int] = {}
         self._rebalances = 0
+        self._closing = False
 
     def assign(self, partitions: Sequence[Place]) -> None:
         self._ask(b"a" + frames.places(partitions))
@@ -70,6 +71,7 @@ class JavaConsumer:
         self._ask(b"h" + bytes([paused]))
 
     def close(self) -> None:
+        self._closing = True
         self._ask(b"x")
         self._dialogue.close()
 
@@ -86,9 +88,10 @@ class JavaConsumer:
     def _moved(self, kind: bytes, answer: RelayAnswer) -> None:
         generation, owned = answer.number(), answer.places()
         assert self._membership is not None
-        if kind == b"A":
-            self._membership.assigned(self._group, generation if generation >= 0 else None, owned)
-            return
-        self._membership.revoked()
-        self._rebalances += 1
-        self._reached.clear()
+        if kind == b"R":
+            self._membership.revoked()
+            self._rebalances += 1
+            self._reached = {place: position for place, position in self._reached.items() if place in owned}
+            if self._closing or not owned:
+                return
+        self._membership.assigned(self._group, generation if generation >= 0 else None, owned)

@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.base.secrets import resolved
 from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.queue import Publishing
 from chaoskit.contract.power import P, held
 from chaoskit.model.observations.feed import Promise
 from chaoskit.model.place import Place
@@ -23,11 +24,13 @@ from clusters.kafka.clients.settings import (
 )
 from clusters.kafka.clients.transactions import KafkaTransactionalProducer
 from clusters.kafka.connection import NAMESPACE, group, librdkafka
+from clusters.kafka.shares.consumer import KafkaShareConsumer
+from clusters.kafka.shares.publisher import KafkaPublisher
 
 
 class KafkaClients:
-    """The powers `LogClients`, `SeekingClients` and `TransactionalClients` of `chaoskit.contract.clients.client`, and
-    `FeedClients`."""
+    """The powers `LogClients`, `SeekingClients`, `DeletingClients` and `TransactionalClients` of
+    `chaoskit.contract.clients.client`, `FeedClients`, and `QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = resolved(librdkafka(connection), "cluster.attach")
@@ -54,6 +57,9 @@ class KafkaClients:
     def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
         return self.consumer(settings, group)
 
+    def deleting_producer(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
+        return self.producer(settings, completed)
+
     def group(self, settings: Mapping[str, Any], number: int) -> str:
         """Return the name of the group with a number, given the settings of its consumers."""
         name = str(settings.get("group.id", self._group))
@@ -62,6 +68,16 @@ class KafkaClients:
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}
         return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> KafkaPublisher:
+        """See `chaoskit.contract.clients.queue.QueueClients`."""
+        return KafkaPublisher({**self._connection, **resolve_producer(settings)}, completed)
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> KafkaShareConsumer:
+        """See `chaoskit.contract.clients.queue.QueueClients`."""
+        return KafkaShareConsumer({**self._connection, **settings, "group.id": self._group}, prefetch)
 
     def records(self, places: Sequence[Place]) -> KafkaRecordReader:
         """See `chaoskit.contract.clients.application.ApplicationClients`."""

@@ -16,6 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from chaoskit.contract.clients.client import Completed
+from chaoskit.model.message import WITHOUT_CONTENT
 from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
@@ -51,13 +52,12 @@ class KafkaProducer:
         self._knows_offsets = str(settings.get("acks")) != "0"
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        try:
-            self._producer.produce(topic, payload, key, partition, partial(self.delivered, token))
-        except BufferError:
-            return False
-        except KafkaException as error:
-            self._refused(token, error)
-        return True
+        return self._enqueue(token, topic, payload, key, partition, partial(self.delivered, token))
+
+    def delete(self, topic: str, partition: int, key: bytes, payload: bytes, token: int) -> bool:
+        """See `chaoskit.contract.clients.client.DeletingProducer`."""
+        carried = [(WITHOUT_CONTENT, payload)]
+        return self._enqueue(token, topic, None, key, partition, partial(self.delivered, token), headers=carried)
 
     @property
     def tells_positions(self) -> bool:
@@ -86,6 +86,16 @@ class KafkaProducer:
     def close(self, timeout_s: float) -> None:
         if self._serve(self._producer.flush, timeout_s) > 0:
             self._purge()
+
+    def _enqueue(self, token: int, *message: Any, **more: Any) -> bool:
+        """Enqueue a message, as `Producer.produce` takes it; return False if the client's queue is full."""
+        try:
+            self._producer.produce(*message, **more)
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._refused(token, error)
+        return True
 
     def _refused(self, token: int, error: KafkaException) -> None:
         """Report a send that the call itself refused: nothing was enqueued."""

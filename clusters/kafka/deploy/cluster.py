@@ -14,7 +14,7 @@ from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
-from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
+from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
 from clusters.kafka.deploy.effective import Reporter
 from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.deploy.nodes import KafkaNodes
@@ -25,6 +25,7 @@ from clusters.kafka.operate.operator import KafkaOperator
 from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
+from clusters.kafka.shares.groups import topic_id
 from clusters.zookeeper.probe import zookeeper_answers
 from clusters.zookeeper.server import ZOOKEEPER
 
@@ -47,6 +48,7 @@ class KafkaCluster(KafkaService):
         self.wire = settings.WIRE
         self.owner = f"this cluster of Kafka {options.version}"
         self._hosts = hosts
+        self._jars = jars
         self._brokers = brokers
         self._ensemble = Ensemble(hosts, options) if options.in_zookeeper else None
         self._nodes = KafkaNodes(hosts, options, jars, self._ensemble)
@@ -84,6 +86,10 @@ class KafkaCluster(KafkaService):
         """See `chaoskit.contract.systems.service.Endpoints`."""
         return self._bootstrap
 
+    def class_path(self) -> str:
+        """See `chaoskit.contract.systems.service.ClassPath`."""
+        return f"{self._jars}/*"
+
     def _states(self) -> Mapping[Place, PartitionState]:
         return roles.states(self._brokers, self._topics.names)
 
@@ -109,11 +115,26 @@ class KafkaCluster(KafkaService):
         if role == "controller":
             return [roles.controller_node(self._hosts, self._nodes.metadata_dir)]
         if role == "transaction-coordinator":
-            name = "transaction.state.log.num.partitions"
-            count = int(setting(self._options.config, name, settings.DEFAULTS[name]))
-            own = roles.transaction_partition(coordinated_id(self._namespace), count)
-            return self._of_partition(("__transaction_state", own), "leader")
+            return self._coordinating("__transaction_state", coordinated_id(self._namespace))
+        if role == "coordinator" and self.shares:
+            return self._coordinating("__consumer_offsets", group(self._namespace))
+        if role == "share-coordinator":
+            return self._coordinating("__share_group_state", self._share_key(place))
         return super()._holding(role, place)
+
+    def _coordinating(self, topic: str, name: str) -> Sequence[int]:
+        """Return the node id of the leader of the partition of an internal topic that coordinates what has a name."""
+        key = settings.PARTITIONS_OF[topic]
+        count = int(setting(self._options.config, key, settings.DEFAULTS[key]))
+        return self._of_partition((topic, roles.coordinating_partition(name, count)), "leader")
+
+    def _share_key(self, place: Place | None) -> str:
+        """Return the name under which a share group's state of a partition is kept."""
+        if place is None or not self.shares:
+            raise ServiceError("share-coordinator is a role of a queue; use workload.kind: queue")
+        name = group(self._namespace)
+        identity = topic_id(self._bootstrap.split(","), name, place[0])
+        return f"{name}:{identity}:{place[1]}"
 
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
         return roles.of_partition(self._brokers, place, role)

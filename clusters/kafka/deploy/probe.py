@@ -1,21 +1,39 @@
-"""Requests to one Kafka broker in its wire protocol: whether it answers, the state of partitions, and features.
+"""Requests to one Kafka broker in its wire protocol: whether it answers, the state of partitions, features, and what a
+share group has not settled.
 
-Layouts: Kafka protocol guide, ApiVersions 0 and 3, and Metadata 7.
+Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ShareGroupDescribe 1, DescribeShareGroupOffsets 1.
 """
 
 from __future__ import annotations
 
 import struct
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clusters.common.framing import ask
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
+_SHARE_GROUP, _SHARE_OFFSETS = (77, 1), (90, 1)
+UNKNOWN_TOPIC = 3
 _FINALIZED = 2
 """Tag of the finalized features in the response to ApiVersions 3."""
 
 _CORRELATION = 1
 _NO_CLIENT_ID = -1
+_NO_TAGS = b"\0"
+
+
+class Refused(Exception):
+    """A broker answered with an error.
+
+    Args:
+        code: as in Kafka's protocol guide.
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"error {code}")
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +94,8 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
         OSError: it does not answer in time, or not without encryption.
         struct.error: the response has another format.
     """
-    no_tags, name = b"\0", b"\x09chaoskit"
-    response = _Reader(_ask(address, port, _API_VERSIONS_3, no_tags + name + b"\x021" + no_tags, timeout_s))
+    asked = _NO_TAGS + _compact("chaoskit") + _compact("1") + _NO_TAGS
+    response = _Reader(_ask(address, port, _API_VERSIONS_3, asked, timeout_s))
     response.skip(2)  # error
     for _ in range(response.varint() - 1):
         response.skip(6)  # key, lowest and highest version
@@ -91,6 +109,85 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
             field.skip(2)  # lowest level
             field.tags()
     return levels
+
+
+class ShareOffsets(NamedTuple):
+    """What a share group has done with a partition.
+
+    Attributes:
+        topic: id of its topic, in Kafka's notation.
+        lag: messages that the group has neither acknowledged nor given up (KIP-1226); below 0: not known.
+    """
+
+    topic: str
+    lag: int
+
+
+def share_offsets(address: str, port: int, group: str, topic: str, timeout_s: float) -> ShareOffsets:
+    """Return what a share group has done with a topic's partition 0.
+
+    Raises:
+        Refused: the broker does not tell, or there is no such topic.
+        OSError: it does not answer in time.
+        struct.error: the response has another format.
+    """
+    partition = _several(struct.pack(">i", 0))
+    asked = _several(_compact(group) + _several(_compact(topic) + partition + _NO_TAGS) + _NO_TAGS)
+    response = _flexible(address, port, _SHARE_OFFSETS, asked + _NO_TAGS, timeout_s)
+    response.skip(4)  # throttle time
+    identity, lag = b"", -1
+    for _ in range(response.varint() - 1):
+        response.compact()  # group
+        for _ in range(response.varint() - 1):
+            response.compact()  # topic
+            identity = response.take(16)
+            for _ in range(response.varint() - 1):
+                response.skip(4 + 8 + 4)  # number, first position, leader's epoch
+                lag = response.integer("q")
+                _check(response.integer("h"))
+                response.compact()  # message
+                response.tags()
+            response.tags()
+        _check(response.integer("h"))
+        response.compact()  # message
+        response.tags()
+    return ShareOffsets(urlsafe_b64encode(identity).decode().rstrip("="), lag)
+
+
+def share_members(address: str, port: int, group: str, timeout_s: float) -> int:
+    """Return the number of members of a share group. Raises like `share_offsets`."""
+    operations = b"\0"
+    response = _flexible(address, port, _SHARE_GROUP, _several(_compact(group)) + operations + _NO_TAGS, timeout_s)
+    response.skip(4)  # throttle time
+    response.varint()  # one group
+    _check(response.integer("h"))
+    for _ in range(3):
+        response.compact()  # message, group, state
+    response.skip(8)  # epochs
+    response.compact()  # assignor
+    return response.varint() - 1
+
+
+def _check(code: int) -> None:
+    if code:
+        raise Refused(code)
+
+
+def _compact(words: str) -> bytes:
+    encoded = words.encode()
+    return bytes([len(encoded) + 1]) + encoded
+
+
+def _several(one: bytes) -> bytes:
+    """Return a compact array of one element."""
+    return b"\x02" + one
+
+
+def _flexible(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> _Reader:
+    """Send one request with tagged fields; return the response after its header."""
+    response = _Reader(_ask(address, port, api, _NO_TAGS + body, timeout_s))
+    response.tags()
+    return response
 
 
 def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
@@ -138,6 +235,10 @@ class _Reader:
 
     def integers(self) -> tuple[int, ...]:
         return tuple(self.integer("i") for _ in range(self.integer("i")))
+
+    def compact(self) -> None:
+        """Skip a compact string, which may be null."""
+        self.skip(max(self.varint() - 1, 0))
 
     def text(self) -> None:
         """Skip a string, which may be null."""

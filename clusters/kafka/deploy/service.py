@@ -11,11 +11,14 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.power import P, held
 from chaoskit.contract.systems.service import Placed, ServiceError
+from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
 from clusters.kafka.connection import group
 from clusters.kafka.deploy.probe import PartitionState
 from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.shares.groups import configure
+from clusters.kafka.shares.queues import group_settings
 from clusters.kafka.topics import KafkaTopics
 
 _IN_SYNC_S = 20
@@ -29,6 +32,9 @@ class KafkaService(ABC):
         admin: an admin client.
         options: as in the scenario.
         names: the name of the host of each broker, by node id.
+
+    Attributes:
+        shares: whether a share group reads the topics of the trial.
     """
 
     owner = "a Kafka cluster"
@@ -40,6 +46,7 @@ class KafkaService(ABC):
         self._namespace = ""
         self._topics = KafkaTopics(admin)
         self._holders: list[object] = [self]
+        self.shares = False
 
     def power(self, kind: type[P]) -> P:
         return held(kind, self._holders, self.owner)
@@ -66,8 +73,12 @@ class KafkaService(ABC):
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
         self._namespace = namespace
         self._options = options
+        self.shares = False
 
     def create_topic(self, topic: Topic) -> None:
+        if topic.model is QUEUE:
+            self.shares = True
+            configure(self._admin, group(self._namespace), group_settings(self._options, topic))
         self._topics.create(topic, self._options.topic)
         self.wait_ready(_IN_SYNC_S)
 

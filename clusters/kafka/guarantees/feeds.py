@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from chaoskit.contract.guarantees.guarantee import Declared, Rule
-from chaoskit.contract.guarantees.mechanism import Mechanism
+from chaoskit.contract.guarantees.guarantee import Rule
 from chaoskit.contract.workloads.datamodel import PUBSUB
+from clusters.kafka.guarantees.models import of_model
 from clusters.kafka.guarantees.sending import acks_zero, retries
 from clusters.kafka.guarantees.storing import disks_lost, files_changed, os_flush
-
-
-def _of_feeds(*reasons: Callable[[Declared], Sequence[Mechanism]]) -> Callable[[Declared], Sequence[Mechanism]]:
-    def mechanisms(declared: Declared) -> Sequence[Mechanism]:
-        if not any(topic.model is PUBSUB for topic in declared.topics):
-            return ()
-        return tuple(mechanism for reason in reasons for mechanism in reason(declared))
-
-    return mechanisms
-
 
 FEED_RULES = (
     Rule(
         "kafka.feed-acks-zero",
         ("missed",),
-        _of_feeds(acks_zero),
+        of_model(PUBSUB, acks_zero),
         "set acks=1 or acks=all",
         "Kafka documentation, producer setting acks",
         "kafka/feed:killed-acks-zero",
@@ -33,7 +21,7 @@ FEED_RULES = (
     Rule(
         "kafka.feed-truncated",
         ("lost",),
-        _of_feeds(os_flush, disks_lost, files_changed),
+        of_model(PUBSUB, os_flush, disks_lost, files_changed),
         "set flush.messages=1 (or log.flush.interval.messages=1 on brokers)",
         "Kafka documentation, topic setting flush.messages",
         "kafka/feed:power-os-flush",
@@ -42,7 +30,7 @@ FEED_RULES = (
     Rule(
         "kafka.feed-retries",
         ("redelivered",),
-        _of_feeds(retries),
+        of_model(PUBSUB, retries),
         "set enable.idempotence=true",
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/feed:resent",

@@ -14,6 +14,7 @@ from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND
 from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Limit, Measure, Mechanism
 from chaoskit.contract.workloads.traits import Group, Paced
+from clusters.kafka.compaction import compaction
 from clusters.kafka.settings import CLEANUP, OFFSETS_MINUTES, RETENTION_BYTES, RETENTION_MS, KafkaOptions
 
 RETENTION_UNITS_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
@@ -21,11 +22,6 @@ RETENTION_UNITS_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "l
 
 _ENVELOPE = 256
 """Bytes that Kafka stores at most with a message that is alone in its batch."""
-
-
-def compacts(options: KafkaOptions) -> bool:
-    """Return whether the workload's topics are compacted."""
-    return "compact" in str(CLEANUP.of(options))
 
 
 def retention_ns(options: KafkaOptions) -> int | None:
@@ -43,6 +39,8 @@ def retention_ns(options: KafkaOptions) -> int | None:
 def deletes(declared: Declared) -> Sequence[Mechanism]:
     """Return how messages may be deleted during the run; nothing if they may not."""
     options: KafkaOptions = declared.options
+    if "delete" not in str(CLEANUP.of(options)):
+        return ()
     size = RETENTION_BYTES.number_of(options)
     if 0 <= size < _most_bytes(declared):
         why = f"retention.bytes={size}: the oldest segments are deleted beyond this size"
@@ -71,7 +69,25 @@ def _most_bytes(declared: Declared) -> float:
     return 2 * paced.per_second * math.ceil(declared.load_ns / SECOND) * (paced.size + _ENVELOPE)
 
 
+def _deletions_expire(declared: Declared) -> Sequence[Mechanism]:
+    """Return how a deletion may be gone before a replica had it, which then still has what was deleted."""
+    compacted = compaction(declared.options)
+    if compacted is None or declared.replication < 2:
+        return ()
+    why = f"delete.retention.ms={compacted.retention_ns // MILLISECOND}: a replica that comes back later never learns "
+    return (Limit(why=f"{why}that a key was deleted", measure=Measure.BEHIND, most=compacted.retention_ns),)
+
+
 RETENTION_RULES = (
+    Rule(
+        "kafka.deletions-expire",
+        ("resurrected",),
+        _deletions_expire,
+        "set delete.retention.ms to more than a replica may be away",
+        "Kafka documentation, topic setting delete.retention.ms",
+        "kafka/compacted:away-too-long",
+        "kafka/compacted:away",
+    ),
     Rule(
         "kafka.offsets-expired",
         ("commit-regression",),

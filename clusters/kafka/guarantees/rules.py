@@ -14,7 +14,7 @@ from chaoskit.contract.guarantees.act import Damage
 from chaoskit.contract.guarantees.guarantee import Declared, Guarantees, Rule
 from chaoskit.contract.guarantees.mechanism import Choice, Copies, Elects, Mechanism
 from chaoskit.contract.guarantees.setting import is_true
-from chaoskit.contract.workloads.traits import Resends
+from chaoskit.contract.workloads.traits import Queueing, Resends
 from clusters.common.guarantees.cycles import CYCLES
 from clusters.common.supervision import RUNS
 from clusters.kafka.clients.settings import ISOLATION, READ_COMMITTED
@@ -22,6 +22,7 @@ from clusters.kafka.guarantees.elections import ELECTION_RULES, EMPTY_LEADER, in
 from clusters.kafka.guarantees.feeds import FEED_RULES
 from clusters.kafka.guarantees.given_up import GIVEN_UP
 from clusters.kafka.guarantees.late_ends import LATE_END
+from clusters.kafka.guarantees.queues import OF_QUEUES, QUEUE_RULES
 from clusters.kafka.guarantees.retention import RETENTION_RULES
 from clusters.kafka.guarantees.sending import (
     acks,
@@ -119,6 +120,7 @@ RULES = (
     *STORING_RULES,
     *RETENTION_RULES,
     *FEED_RULES,
+    *QUEUE_RULES,
     *ELECTION_RULES,
     *ZOOKEEPER_RULES,
     Rule(
@@ -200,8 +202,9 @@ def promises(declared: Declared) -> Mapping[str, str]:
     return {
         **dict.fromkeys(
             (
-                "lost", "truncated", "rewound", "skipped", "late", "offset-conflict", "dropped-as-duplicate",
-                "commit-regression", "commit-beyond", "torn-transaction", "zombie-write", "redelivered",
+                "lost", "resurrected", "truncated", "rewound", "skipped", "late", "offset-conflict",
+                "dropped-as-duplicate", "commit-regression", "commit-beyond", "torn-transaction", "zombie-write",
+                "redelivered",
             ),
             committed,
         ),
@@ -219,6 +222,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "crashed": RUNS,
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
         "stuck": "readable messages are delivered to every reader of the partition",
+        **(OF_QUEUES if declared.get(Queueing) else {}),
     }  # fmt: skip
 
 

@@ -45,17 +45,22 @@ def files_changed(declared: Declared) -> Sequence[Mechanism]:
     return (Copies(why=why, takes=Damage.CORRUPTS, enough=1, elects=Elects.DAMAGED, lag_ns=lag),)
 
 
-def _internal_os_flush(declared: Declared) -> Sequence[Mechanism]:
+def internal_os_flush(declared: Declared, kept: str) -> Sequence[Mechanism]:
+    """Return how what brokers keep in a topic of their own may be gone; `kept`: what, and where."""
     options: KafkaOptions = declared.options
     if INTERNAL_FLUSH.number_of(options) == 1:
         return ()
-    why = (
-        "log.flush.interval.messages is not 1 on brokers: the topic of committed offsets has the brokers' flush "
-        "settings, so they may have been in memory only"
-    )
+    why = f"log.flush.interval.messages is not 1 on brokers: {kept}"
     brokers = tuple(f"n{number}" for number in range(1, declared.brokers + 1))
     lag = lag_ns(options)
     return (Copies(why=why, required=Required.HOLDERS, takes=LOSES, anywhere=brokers, lag_ns=lag),)
+
+
+def _offsets_os_flush(declared: Declared) -> Sequence[Mechanism]:
+    return internal_os_flush(
+        declared,
+        "the topic of committed offsets has the brokers' flush settings, so they may have been in memory only",
+    )
 
 
 DISKS_LOST = Rule(
@@ -82,7 +87,7 @@ STORING_RULES = (
     Rule(
         "kafka.internal-os-flush",
         ("commit-regression",),
-        _internal_os_flush,
+        _offsets_os_flush,
         "set log.flush.interval.messages=1 on brokers",
         "Kafka documentation, broker setting log.flush.interval.messages",
         "kafka/offsets-flush:topic-only",

@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -299,16 +300,18 @@ public final class KafkaRelay extends Relay {
         System.err.println(unknown); // poll asks again, and says which positions there are not
       }
       hold(fresh);
-      moved('A');
+      moved('A', consumer.assignment());
     }
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> given) {
-      moved('R');
+      Set<TopicPartition> kept = new HashSet<>(consumer.assignment());
+      kept.removeAll(given);
+      moved('R', kept);
     }
 
-    private void moved(char kind) {
-      requests.moved(kind, consumer.groupMetadata().generationId(), places(consumer.assignment()));
+    private void moved(char kind, Collection<TopicPartition> owned) {
+      requests.moved(kind, consumer.groupMetadata().generationId(), places(owned));
     }
 
     private void hold(Collection<TopicPartition> partitions) {

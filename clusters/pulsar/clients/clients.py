@@ -19,7 +19,7 @@ from clusters.pulsar.clients.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """The powers `LogClients`, `SeekingClients`, `SequencedClients` and `SubscribingClients` of
+    """The powers `LogClients`, `SeekingClients`, `DeletingClients`, `SequencedClients` and `SubscribingClients` of
     `chaoskit.contract.clients.client`, and `QueueClients` and `ApplicationClients` of `chaoskit.contract.clients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
@@ -41,6 +41,9 @@ class PulsarClients:
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> PulsarConsumer:
         return PulsarConsumer(self._connection, settings, group)
+
+    def deleting_producer(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
+        return self.producer(settings, completed)
 
     def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> PulsarConsumer:
         return self.consumer(settings, group)

@@ -9,6 +9,7 @@ Completions arrive on threads of the client; they wait in a queue until the work
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -19,6 +20,7 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.clients.client import Completed
+from chaoskit.model.message import WITHOUT_CONTENT
 from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.pulsar.clients.settings import chosen_producer
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
@@ -84,6 +86,11 @@ class PulsarProducer:
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         return self._hand_over((topic, partition), key, payload, token)
+
+    def delete(self, topic: str, partition: int, key: bytes, payload: bytes, token: int) -> bool:
+        """See `chaoskit.contract.clients.client.DeletingProducer`; properties are text."""
+        carried = {WITHOUT_CONTENT: base64.b64encode(payload).decode()}
+        return self._hand_over((topic, partition), key, b"", token, properties=carried)
 
     def pending(self) -> int:
         return len(self._pending)

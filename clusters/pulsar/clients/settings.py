@@ -11,6 +11,9 @@ NAMESPACE = "namespace"
 BEGINS = "begins"
 """Key of the client settings: the first ledger of each partition when it was created, by `partition_name`."""
 
+COMPACTED = "compacted"
+"""Key of the client settings: whether topics are compacted, and so read that way."""
+
 CLASSPATH = "classpath"
 """Key of the client settings: the class path of Pulsar's own client, if workloads use that."""
 

@@ -16,7 +16,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.systems.service import ServiceError
 from clusters.pulsar.deploy.cursor import Cursor, cursor_in
 from clusters.pulsar.deploy.subscribed import WatchedSubscription, subscribed_in
-from clusters.pulsar.settings import TOPICS, WEB_PORT
+from clusters.pulsar.settings import COMPACTION_POLICY, TOPICS, WEB_PORT
 
 Answer = TypeVar("Answer")
 
@@ -80,7 +80,8 @@ class Admin:
             Refused: brokers reject it.
             ServiceError: no broker answers.
         """
-        self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, value)
+        method = "PUT" if name == COMPACTION_POLICY else "POST"
+        self._ask(method, f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, value)
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a partitioned topic, unless it exists.

@@ -16,7 +16,8 @@ from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.topic import Topic
 from clusters.pulsar import settings
 from clusters.pulsar.clients.queues import QUEUES, TTL_POLICY, retry_topics, ttl_s
-from clusters.pulsar.clients.settings import BEGINS, NAMESPACE
+from clusters.pulsar.clients.settings import BEGINS, COMPACTED, NAMESPACE
+from clusters.pulsar.compaction import is_compacted
 from clusters.pulsar.connection import subscription
 from clusters.pulsar.deploy import probe
 from clusters.pulsar.deploy.admin import Admin, PulsarRefused, partition_name
@@ -101,6 +102,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
             "brokers": self._brokers,
             NAMESPACE: self._namespace,
             BEGINS: self._begins,
+            COMPACTED: is_compacted(self._options),
             QUEUES: {topic.name: dict(topic.settings) for topic in self._topics if topic.model is QUEUE},
             **own_client(self._options),
         }

@@ -205,7 +205,16 @@ def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
     no_commits = "commits are never confirmed: acknowledgements have no receipt"
     ordered = "a producer sends and resends in sequence order, to one owner at a time"
-    forgotten = ("lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped")
+    forgotten = (
+        "lost",
+        "resurrected",
+        "truncated",
+        "late",
+        "dropped-as-duplicate",
+        "redelivered",
+        "rewound",
+        "skipped",
+    )
     return {
         **dict.fromkeys(forgotten, kept(declared)),
         **dict.fromkeys(("reordered", "order-violation"), ordered),

@@ -16,10 +16,10 @@ from typing import Any
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
-from pika.exceptions import AMQPChannelError, AMQPError
+from pika.exceptions import AMQPChannelError, AMQPError, ChannelClosedByBroker
 
 from chaoskit.contract.clients.client import Settlement, Unreachable
-from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death, NoQueue
 from chaoskit.model.message import NO_POSITION, Delivery
 from chaoskit.model.outcome import FAIL, INFO, NOT_CONNECTED, OK, Outcome
 from clusters.rabbitmq.clients.properties import delivered_before, headers_of
@@ -56,6 +56,7 @@ class RabbitConsumer:
         self._queue_of: dict[str, str] = {}
         self._arrived: list[Arrival] = []
         self._cancelled: list[str] = []
+        self._absent: set[str] = set()
         self._changes: list[ConsumerChange] = []
 
     def consume(self, queues: Sequence[str]) -> None:
@@ -71,6 +72,7 @@ class RabbitConsumer:
                 return [], "ChannelClosedByBroker"
             self._subscribe_again()
         except (AMQPError, OSError) as error:
+            self._absent |= {queue for queue in self._queues if _is_absent(queue, error)}
             connected = self._connection is not None
             self._drop()
             return [], type(error).__name__ if connected else NOT_CONNECTED
@@ -102,8 +104,13 @@ class RabbitConsumer:
             if self._channel is None or self._connection is None:
                 raise Unreachable(_GONE)
             with answered(self._connection, _ANSWERED_S):
-                declared = self._channel.queue_declare(queue, passive=True).method
+                # A node closes the channel on which one asks for a queue that it does not have.
+                channel = self._connection.channel()
+                declared = channel.queue_declare(queue, passive=True).method
+                channel.close()
         except (AMQPError, OSError) as error:
+            if _is_absent(queue, error):
+                raise NoQueue(f"there is no queue {queue}") from error
             self._drop()
             raise Unreachable(f"queue {queue}: {type(error).__name__}") from error
         return declared.message_count, declared.consumer_count
@@ -132,10 +139,11 @@ class RabbitConsumer:
             channel.basic_qos(prefetch_count=self._prefetch)
             channel.add_on_cancel_callback(self._note_cancel)
             self._epoch += 1
-            self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
+            queues = [queue for queue in self._queues if queue not in self._absent]
+            self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in queues}
         self._channel = channel
-        self._changes += [ConsumerChange("subscribed", queue) for queue in self._cancelled]
-        self._cancelled = []
+        self._changes += [ConsumerChange("subscribed", queue) for queue in self._cancelled if queue in queues]
+        self._cancelled = [queue for queue in self._queues if queue in self._absent]
 
     def _note_cancel(self, frame: Any) -> None:
         """Note that the node has ended a consumer."""
@@ -157,6 +165,7 @@ class RabbitConsumer:
             if _exists(self._connection, queue):
                 self._queue_of[self._channel.basic_consume(queue, self._deliver)] = queue
                 self._cancelled.remove(queue)
+                self._absent.discard(queue)
                 self._changes.append(ConsumerChange("subscribed", queue))
 
     def _deliver(self, channel: BlockingChannel, method: Any, properties: pika.BasicProperties, body: bytes) -> None:
@@ -178,6 +187,11 @@ class RabbitConsumer:
                 connection.close()
             except (AMQPError, OSError):
                 return
+
+
+def _is_absent(queue: str, error: Exception) -> bool:
+    """Return whether a node says that there is no such queue; of one that is on a host that is down, it says so."""
+    return isinstance(error, ChannelClosedByBroker) and f"no queue '{queue}' in vhost" in error.reply_text
 
 
 def _exists(connection: pika.BlockingConnection, queue: str) -> bool:

@@ -101,9 +101,12 @@ class StoredQueues:
             return str(error)
 
     def _lacks(self, name: str) -> str:
-        """Return what a queue lacks. Its state is part of the statistics, which an idle queue whose leader has changed
-        may not have for minutes; then that of its record counts."""
+        """Return what a queue lacks; nothing, if a cluster whose nodes are all there does not have it any more: it does
+        not come back. Its state is part of the statistics, which an idle queue whose leader has changed may not have
+        for minutes; then that of its record counts."""
         info = dict(self.told(name))
-        if info and info.get("type") not in (QUORUM, STREAM) and "state" not in info:
+        if not info:
+            return ""
+        if info.get("type") not in (QUORUM, STREAM) and "state" not in info:
             info["state"] = self._management.recorded_state(name)
-        return lacks(name, info or None)
+        return lacks(name, info)

@@ -20,7 +20,7 @@ from chaoskit.contract.faults.nemesis import NemesisError
 from chaoskit.contract.workloads.workload import Task
 from chaoskit.run.client import Client, Worker
 from nemeses import clients as faults_of_clients
-from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientPause
+from nemeses.clients import ClientCrash, ClientDisconnect, ClientHang, ClientHijack, ClientLeave, ClientPause
 
 _SILENCE_S = 0.3
 _HEARTBEATS = 30
@@ -357,6 +357,35 @@ def test_a_client_whose_operation_does_not_end_is_not_proved_to_hang(
         client.crash()
         with pytest.raises(NemesisError, match="consumer-0 has ended"):
             ClientHang().verify(strike)
+
+
+def test_a_client_that_leaves_ends_in_order_and_comes_back(tmp_path: Path) -> None:
+    with _looping(tmp_path) as (client, _):
+        pid = client.pid
+        strike = strike_of(ClientLeave(), [client], None)
+        ClientLeave().inject(strike)
+        assert ClientLeave().verify(strike).sentence == "ended in order: consumer-0"
+        assert client.worker.process.returncode == 0
+        assert client.failures() == []
+        ClientLeave().heal(strike)
+        assert ClientLeave().verify_healed(strike).sentence == "connected again: consumer-0"
+        assert client.pid != pid
+
+
+def test_a_client_whose_operation_does_not_end_is_not_proved_to_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults_of_clients, "_LEAVE_S", 0.2)
+    with _looping(tmp_path, every_s=600) as (client, _):
+        strike = strike_of(ClientLeave(), [client], None)
+        ClientLeave().inject(strike)
+        with pytest.raises(NemesisError, match=r"has not ended within 0\.2 s"):
+            ClientLeave().verify(strike)
+        client.crash()
+        with pytest.raises(NemesisError, match="consumer-0 ended with an error"):
+            ClientLeave().verify(strike)
+        ClientLeave().heal(strike)
+        assert ClientLeave().verify_healed(strike).sentence == "connected again: consumer-0"
 
 
 def test_a_client_that_hangs_ends_with_the_harness(tmp_path: Path) -> None:

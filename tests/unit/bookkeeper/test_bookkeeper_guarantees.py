@@ -39,7 +39,7 @@ KILLED = effect("kill", "n2", "n3")
 UNSYNCED = {"journalSyncData": False}
 
 FORGOTTEN = {"lost", "lost-entry", "truncated", "skipped", "late", "dropped-as-duplicate", "readers-disagree"}
-FORGOTTEN |= {"lac-regression", "fencing-violation", "sequence-jump", "expired"}
+FORGOTTEN |= {"resurrected", "lac-regression", "fencing-violation", "sequence-jump", "expired"}
 """What comes with bookies that forget."""
 
 CONFLICT = FORGOTTEN | {"offset-conflict", "entry-conflict", "order-violation", "reordered"}

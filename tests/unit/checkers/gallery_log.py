@@ -9,9 +9,11 @@ from story import Story, assigned, committed, received, sent, subscribed
 
 from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.model.audit import Bounds
+from chaoskit.model.compaction import Compaction
 
 P, Q = "t/0", "t/1"
 MS, SECOND = 1_000_000, 1_000_000_000
+DAY = 86_400 * SECOND
 OTHER, THIRD = 1 << 40, 2 << 40
 """First values of two more producers."""
 
@@ -67,6 +69,30 @@ def expired(broken: bool) -> Story:
     story = log(2, complete=True)
     story.audits = {P: Bounds(1 if broken else 0, 2, complete=True)}
     reads(story, "auditor", *((1,) if broken else (0, 1)))
+    return story
+
+
+def compacted_log(*keys: str, deleted: int | None = None) -> Story:
+    """Messages of these keys, of which one deletes its key; the log is compacted, and was read to its end."""
+    story = blank()
+    story.compaction = Compaction(retention_ns=DAY)
+    story.audits = {P: Bounds(0, len(keys), complete=True)}
+    for value, key in enumerate(keys):
+        story.op("p", "delete" if value == deleted else "send", sent(P, value, value, key=key))
+    return story
+
+
+@shows("resurrected")
+def resurrected(broken: bool) -> Story:
+    story = compacted_log("a", "b", "a", deleted=2)
+    reads(story, "auditor", *((0, 1) if broken else (1, 2)))
+    return story
+
+
+@shows("compacted")
+def compacted(broken: bool) -> Story:
+    story = compacted_log("a", "b", "a")
+    reads(story, "auditor", *((1, 2) if broken else (0, 1, 2)))
     return story
 
 
@@ -234,6 +260,16 @@ def reprocessed(broken: bool) -> Story:
     story.op("a", "close")
     story.op("b", "assign", assigned(P, generation=2))
     reads(story, "b", *((1,) if broken else ()))
+    return story
+
+
+@shows("unowned")
+def unowned(broken: bool) -> Story:
+    story = log(1)
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "close", start=20)
+    story.op("b", "assign", assigned(P, generation=2), start=50 if broken else 22)
+    story.op("b", "close", start=90)
     return story
 
 

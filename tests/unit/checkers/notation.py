@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from chaoskit.contract.checkers.checker import FINDINGS, Part, PartitionSetting
 from chaoskit.model.audit import Audit
+from chaoskit.model.compaction import Compaction
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.log.logs import LogChecker
@@ -95,10 +96,11 @@ def send(
     key: str | None = None,
     lasts: int = 0,
     error: str | None = None,
+    deletes: bool = False,
 ) -> Step:
-    """Send one message, acknowledged `at` a position or without one."""
+    """Send one message, acknowledged `at` a position or without one; it may delete its key."""
     message = {"direction": "sent", "key": key, "value": value_of(sequence, producer), "position": at}
-    return Step(f"p{producer}", "send", outcome, (message,), lasts, error=error)
+    return Step(f"p{producer}", "delete" if deletes else "send", outcome, (message,), lasts, error=error)
 
 
 def poll(client: str, *received: tuple[Any, ...], lasts: int = 0, completes: bool = True) -> Step:
@@ -125,9 +127,10 @@ def seek(client: str) -> Step:
     return Step(client, "seek")
 
 
-def history(*steps: Step, audit: Audit | None = None) -> History:
+def history(*steps: Step, audit: Audit | None = None, compaction: Compaction | None = None) -> History:
     """Number the steps and lay out their rows."""
-    built = History(setting=PartitionSetting("t", 0, audit=audit))
+    imposed = tuple(compaction.settings.items()) if compaction else ()
+    built = History(setting=PartitionSetting("t", 0, audit=audit, imposed=imposed))
     clients = list(dict.fromkeys(step.client for step in steps))
     for op, step in enumerate(steps):
         end_ns = 10 * op + 5 + 10 * step.lasts if step.completes else None

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
 
 from notation import History, Row
+from reference_compacted import Kept, compacted, resurrected
+from reference_evidence import first_of_each, other, producer, sort_key, this, within
 
-from chaoskit.model.message import PRODUCER_SHIFT
+from chaoskit.model.compaction import Compaction
 from chaoskit.model.operation import AUDITOR
 
 
@@ -29,6 +30,8 @@ class Reference:
         self.receives = [row for row in rows if row["direction"] == "received"]
         self.intact = [row for row in self.receives if row["payload"] == "ok"]
         self.visible = {row["value"] for row in self.intact}
+        compaction = Compaction.of(history.setting.imposed)
+        self.kept = None if compaction is None else Kept(self, compaction)
 
     def findings(self) -> dict[str, list[Row]]:
         """Return the evidence by anomaly, sorted, null columns left out."""
@@ -63,10 +66,33 @@ class Reference:
         acked = [send for send in self.sends if send["outcome"] == "ok"]
         sends = sorted(acked, key=lambda send: send["position"] is None)
         chosen = {send["value"]: send for send in reversed(sends)}
-        return [send for send in acked if send is chosen[send["value"]] and send["value"] not in kept]
+        return [
+            send
+            for send in acked
+            if send is chosen[send["value"]] and send["value"] not in kept and not self.removable(send["value"])
+        ]
+
+    def removable(self, value: int) -> bool:
+        """Say whether compaction may have removed a message by the end of the run."""
+        return self.kept is not None and self.kept.removable(value)
+
+    def needed(self, row: Row, at_ns: int | None) -> bool:
+        """Say whether the message that was first read at a position must be found there at a time."""
+        first = next(other for other in self.intact if other["position"] == row["position"])
+        return self.kept is None or not self.kept.skippable(first, -1 if at_ns is None else at_ns)
 
     def proof_of_loss(self, send: Row) -> Row | None:
         """Return detail and other evidence, or None if nothing proves the send lost."""
+        early = self.kept is not None and self.kept.is_early(send["value"])
+        if self.kept and self.kept.is_doubtful(send["value"]) and not early:
+            return None
+        proof = self.proof_in_a_log(send)
+        if proof and early and self.audit and self.audit.complete:
+            return {**proof, "detail": "removed before its compaction lag was over"}
+        return proof
+
+    def proof_in_a_log(self, send: Row) -> Row | None:
+        """Return detail and other evidence, or None if nothing proves the send lost, without regard to its key."""
         if send["position"] is None and self.audit and self.audit.low > 0:
             return None
         if self.audit and self.audit.complete:
@@ -113,22 +139,6 @@ class Reference:
             yield from ((a, b) for a, b in pairwise(own) if self.same_session(a, b))
 
 
-def producer(row: Row) -> int:
-    return int(row["value"]) >> PRODUCER_SHIFT
-
-
-def this(row: Row, at_ns: int | None) -> Row:
-    return {"value": row["value"], "position": row["position"], "op": row["op"], "at_ns": at_ns}
-
-
-def other(row: Row) -> Row:
-    return {"other_value": row["value"], "other_position": row["position"], "other_op": row["op"]}
-
-
-def sort_key(row: Row) -> list[tuple[str, Any]]:
-    return sorted((key, str(value)) for key, value in row.items())
-
-
 def lost(run: Reference) -> Iterator[Row]:
     for send in run.missing():
         proof = run.proof_of_loss(send)
@@ -142,6 +152,8 @@ def unseen(run: Reference) -> Iterator[Row]:
             expired = send["position"] is None and run.audit is not None and run.audit.low > 0
             unknown = "its position is unknown and earlier positions expired"
             detail = unknown if expired else "the audit is incomplete"
+            if run.kept and run.kept.is_doubtful(send["value"]) and not run.kept.is_early(send["value"]):
+                detail = "a message of its key, of which nobody knows whether it was stored, may stand for it"
             yield {**this(send, send["end_ns"]), "detail": detail}
 
 
@@ -168,6 +180,9 @@ def is_truncated(run: Reference, row: Row) -> bool:
     if position >= run.audit.end:
         asked_ns = min((row["start_ns"] for row in run.operations if row["f"] == "audit"), default=math.inf)
         return (row["received_ns"] or 0) < asked_ns
+    here = [read for read in run.intact if read["position"] == position]
+    if run.kept and (run.kept.removed_at(position) or any(run.kept.may_lack(read) for read in here)):
+        return False
     return run.audit.complete and all(
         read["position"] != position for read in run.receives if read["client"] == AUDITOR
     )
@@ -214,10 +229,6 @@ def redelivered(run: Reference) -> Iterator[Row]:
         if earlier:
             evidence = {**this(row, row["received_ns"]), **other(earlier[-1]), "other_position": None}
             yield {**evidence, "detail": within(earlier[-1], row)}
-
-
-def within(before: Row, after: Row) -> str:
-    return "internal" if before["op"] == after["op"] else "between polls"
 
 
 def offset_conflict(run: Reference) -> Iterator[Row]:
@@ -274,7 +285,9 @@ def late(run: Reference) -> Iterator[Row]:
         passes = [
             after
             for before, after in moves
-            if before["position"] < position < after["position"] and after["received_ns"] is not None
+            if before["position"] < position < after["position"]
+            and after["received_ns"] is not None
+            and run.needed({"position": position}, after["received_ns"])
         ]
         value = next(row["value"] for row in run.intact if row["position"] == position)
         send = next((row for row in run.sends if row["value"] == value and row["outcome"] == "ok"), None)
@@ -295,7 +308,7 @@ def sequence_jump(run: Reference) -> Iterator[Row]:
     groups: dict[int, tuple[int, str | None]] = {}
     for send in run.sends:
         groups.setdefault(send["value"], (producer(send), send["key"]))
-    acked = {send["value"] for send in run.sends if send["outcome"] == "ok"}
+    acked = {send["value"] for send in run.sends if send["outcome"] == "ok" and not run.removable(send["value"])}
     reads = [row for row in run.intact if row["position"] is not None and row["value"] in groups]
     for number, row in enumerate(reads):
         session = [before for before in reads[:number] if run.same_session(before, row)]
@@ -332,7 +345,9 @@ def skipped(run: Reference) -> Iterator[Row]:
         passed = [
             row
             for row in run.intact
-            if row["position"] is not None and before["position"] < row["position"] < after["position"]
+            if row["position"] is not None
+            and before["position"] < row["position"] < after["position"]
+            and run.needed(row, after["received_ns"])
         ]
         if passed:
             first = min(passed, key=lambda row: row["position"])
@@ -360,18 +375,12 @@ def corrupt(run: Reference) -> Iterator[Row]:
         yield this(row, row["received_ns"])
 
 
-def first_of_each(receives: list[Row]) -> list[Row]:
-    """Return the first receive of each position and value."""
-    first: dict[tuple[int | None, int], Row] = {}
-    for row in receives:
-        first.setdefault((row["position"], row["value"]), row)
-    return list(first.values())
-
-
 CASES: dict[str, Callable[[Reference], Iterator[Row]]] = {
     "lost": lost,
     "unseen": unseen,
     "expired": expired,
+    "resurrected": resurrected,
+    "compacted": compacted,
     "late": late,
     "dropped-as-duplicate": dropped,
     "failed-visible": failed_visible,

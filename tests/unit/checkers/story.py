@@ -20,6 +20,7 @@ from chaoskit.contract.installed import anomalies
 from chaoskit.contract.workloads.datamodel import LOG, DataModel
 from chaoskit.judge.findings.checking import found_in
 from chaoskit.model.audit import Audit
+from chaoskit.model.compaction import Compaction
 from chaoskit.model.observations.subscription import SUBSCRIPTION_TYPES
 from chaoskit.model.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 
@@ -89,6 +90,7 @@ class Story:
     load_end_ns: int | None = None
     stuck_ns: int | None = None
     load_start_ns: int = 0
+    compaction: Compaction | None = None
     operations: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     observations: list[Row] = field(default_factory=list)
@@ -156,6 +158,7 @@ class Story:
             self.load_end_ns,
             self.stuck_ns,
             self.load_start_ns,
+            imposed=tuple(self.compaction.settings.items()) if self.compaction else (),
         )
 
     def only(self, anomaly: str) -> list[Row]:

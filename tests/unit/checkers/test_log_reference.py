@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +10,13 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from notation import History, Row, Step, check, history, poll, send
-from reference import CASES, Reference, sort_key
+from reference import CASES, Reference
+from reference_evidence import sort_key
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checkers.checker import FINDINGS, PartitionSetting
 from chaoskit.model.audit import Audit, Bounds
+from chaoskit.model.compaction import Compaction
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.tables import MESSAGES, OPERATIONS
 from checkers.log.logs import LogChecker
@@ -93,7 +96,66 @@ def broker_histories(draw: st.DrawFn) -> History:
     return history(*steps, audit=Bounds(low, len(log), complete=low + len(read) == len(log)))
 
 
-HISTORIES = st.one_of(arbitrary_histories(), broker_histories())
+@st.composite
+def compacted_histories(draw: st.DrawFn) -> History:
+    """A log that is compacted now and then, by the rules or not, and that loses its end."""
+    log: dict[int, tuple[int, str, bool]] = {}
+    end = 0
+    cursors = {"c": 0, "d": 0}
+    steps = []
+    for sequence in range(draw(st.integers(1, 16))):
+        action = draw(st.sampled_from(["send", "send", "send", "poll", "compact", "compact", "forget", "break"]))
+        if action == "send":
+            outcome = draw(st.sampled_from(["ok", "ok", "ok", "ok", "info", "fail"]))
+            at = end if outcome == "ok" and draw(st.integers(0, 5)) else None
+            key, deletes = draw(st.sampled_from(["a", "a", "b"])), draw(st.integers(0, 3)) == 0
+            lasts = draw(st.sampled_from([0, 0, 0, 2]))
+            steps.append(send(sequence, outcome, at=at, key=key, lasts=lasts, deletes=deletes))
+            if outcome == "ok" or (outcome == "info" and draw(st.booleans())):
+                log[end] = sequence, key, deletes
+                end += 1
+        elif action == "poll":
+            client = draw(st.sampled_from(["c", "d"]))
+            read = [(position, log[position][0]) for position in sorted(log) if position >= cursors[client]]
+            read = read[: draw(st.integers(0, 5))]
+            steps.append(poll(client, *read))
+            cursors[client] = read[-1][0] + 1 if read else cursors[client]
+        elif action == "compact":
+            last = {key: position for position, (_, key, _) in sorted(log.items())}
+            deletions = draw(st.booleans())
+            log = {
+                position: message
+                for position, message in log.items()
+                if last[message[1]] == position and not (deletions and message[2])
+            }
+        elif action == "forget":
+            last = {key: position for position, (_, key, _) in sorted(log.items())}
+            log = {position: message for position, message in log.items() if last[message[1]] != position}
+        elif log:
+            lost = draw(st.sampled_from(sorted(log)))
+            log = {position: message for position, message in log.items() if position < lost or draw(st.booleans())}
+            end = draw(st.sampled_from([end, max(log, default=-1) + 1]))
+    read = [(position, log[position][0]) for position in sorted(log)]
+    complete = draw(st.integers(0, 4)) > 0
+    steps.append(Step(AUDITOR, "audit"))
+    steps.append(poll(AUDITOR, *(read if complete else read[: len(read) // 2])))
+    compaction = Compaction(draw(st.sampled_from([0, 40, 10**6])), draw(st.sampled_from([0, 0, 0, 30, 10**6])))
+    return history(*steps, audit=Bounds(0, end, complete=complete), compaction=compaction)
+
+
+@st.composite
+def arbitrary_compacted(draw: st.DrawFn) -> History:
+    """Anything that the schema allows, of a compacted log."""
+    run = draw(arbitrary_histories())
+    compaction = Compaction(draw(st.integers(0, 100)), draw(st.integers(0, 50)))
+    setting = replace(run.setting, imposed=tuple(compaction.settings.items()))
+    for row in run.operations:
+        if row["f"] == "send" and draw(st.integers(0, 3)) == 0:
+            row["f"] = "delete"
+    return History(run.messages, run.operations, setting)
+
+
+HISTORIES = st.one_of(arbitrary_histories(), broker_histories(), compacted_histories(), arbitrary_compacted())
 
 
 def by_anomaly(rows: list[Row]) -> dict[str, list[Row]]:

@@ -137,7 +137,9 @@ def found_in_files(case: Case, draw: Draw) -> Rows:
     with tempfile.TemporaryDirectory() as folder, patch.object(durable, "sync"):
         write(case, Path(folder), draw)
         setting = case.parts[0].setting if case.parts else PartitionSetting("t", 0)
-        findings: Rows = find(History.open(Path(folder)), setting.bound_ns, load_of(setting)).to_pylist()
+        imposed = {part.setting.topic: part.setting.imposed for part in case.parts}
+        history = History.open(Path(folder))
+        findings: Rows = find(history, setting.bound_ns, load_of(setting), imposed).to_pylist()
     return findings
 
 

@@ -47,6 +47,7 @@ def settings(draw: st.DrawFn) -> dict[str, int]:
         "dead_letters": st.integers(0, 1),
         "unrouted": st.just(0),
         "nacks_free": st.just(1),
+        "ends_free": st.just(1),
     }
     chosen = draw(st.lists(st.sampled_from(sorted(known)), max_size=4, unique=True))
     return {name: draw(known[name]) for name in chosen}

@@ -92,6 +92,7 @@ def test_every_kind_of_queue_is_simulated() -> None:
     observed = [row for part in history.parts for row in part.observations.to_pylist()]
     assert {row["name"] for row in observed if row["kind"] == "declared"} == set(QUEUE_SETTINGS) - {
         "nacks-free",
+        "ends-free",
         "application",
     }
     reasons = {row["name"] for row in observed if row["kind"] == "dead-lettered"}

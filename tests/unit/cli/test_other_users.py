@@ -13,7 +13,7 @@ from nobody import BECOME, NOBODY, chaoskit, needs_root, open_folder, skip_unles
 from chaoskit.base import owner
 from chaoskit.base.journal import Journal
 from chaoskit.base.store import new_run_folder
-from chaoskit.cli.sweep import write_table
+from chaoskit.cli.output.sweep_tables import write_table
 from chaoskit.judge.verdict.check import check_run
 from chaoskit.report.run_page import write_report
 from chaoskit.scenario.files import find_sweep

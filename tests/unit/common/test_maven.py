@@ -40,12 +40,19 @@ def test_a_release_that_the_repository_does_not_have_does_not_exist(output: str)
     [("3.9", "try 3.9.1, which this machine has; "), ("5.0.0", "try 3.9.1, 4.1.1, which this machine has; ")],
 )
 def test_the_nearest_releases_that_are_here_are_named(version: str, near: str, cache: Path) -> None:
-    for here in ("kafka-3.9.1", "kafka-4.1.1", "pulsar-3.9.2"):
+    for here in ("kafka-3.9.1", "kafka-4.1.1", "kafka-clients-3.9.3", "pulsar-3.9.2"):
         (cache / here).mkdir()
     asked = replace(KAFKA, main=(*KAFKA.main[:2], version))
     output = f"{FAILED}Could not find artifact {ARTIFACT}:jar:{version} in {CENTRAL}"
 
     assert explain(asked, output).startswith(f"cluster.version: there is no Kafka {version}; {near}for a list")
+
+
+def test_a_release_whose_parent_the_repository_does_not_have_does_not_exist() -> None:
+    parent = ("org.apache.kafka", "kafka", "9.9.9")
+    output = f"{FAILED}Non-resolvable import POM: Could not find artifact org.apache.kafka:kafka:pom:9.9.9 in {CENTRAL}"
+
+    assert explain(replace(KAFKA, parent=parent), output).startswith("cluster.version: there is no Kafka 9.9.9; ")
 
 
 @pytest.mark.parametrize(

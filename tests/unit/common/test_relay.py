@@ -248,6 +248,25 @@ def test_a_member_of_a_group(jvm: Jvm, consumer: JavaConsumer) -> None:
     assert jvm.heard() == b"p\x00\x00\x00\x64" + commit + b"g"
 
 
+def test_a_member_from_which_only_some_partitions_are_taken_keeps_the_others(jvm: Jvm, consumer: JavaConsumer) -> None:
+    member = Member()
+    member.consumer = consumer
+    jvm.says(_frame())
+    consumer.subscribe(["log-0"], member)
+    jvm.says(_frame(_moved(3, ("log-0", 1), ("log-0", 2)), b"A") + _polled(content=_RECORDS))
+    consumer.poll(0.1, 1000)
+    jvm.says(_frame(_moved(4, ("log-0", 2)), b"R") + _frame(frames.text("")) + _polled())
+    consumer.poll(0.1, 1000)
+
+    assert member.told == [
+        ("g", 3, [("log-0", 1), ("log-0", 2)]),
+        [("log-0", 2, 7)],
+        (OK, None),
+        ("g", 4, [("log-0", 2)]),
+    ]
+    assert consumer.reached() == [("log-0", 2, 7)], "it goes on where it was"
+
+
 def test_positions_that_are_gone(jvm: Jvm, consumer: JavaConsumer) -> None:
     jvm.says(_polled("OffsetOutOfRangeException", (("log-0", 1),)))
     assert consumer.poll(0.1, 1000) == ([], [PositionLost("log-0", 1, "OffsetOutOfRangeException")], None)

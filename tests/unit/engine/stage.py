@@ -35,13 +35,15 @@ class Stage:
         faults: list[dict[str, Any]],
         clients: Any = (),
         database: PaperCluster | None = None,
+        *,
+        partitions: int = 3,
     ) -> None:
         (folder / "wal").mkdir()
         self.folder = folder
         self.cluster = cluster
         self.events: list[Event] = []
         self.origin_ns = time.monotonic_ns() - 1000 * MS
-        self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
+        self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": partitions})
         # On paper there is only what the nemeses of these tests ask for.
         service: Any = cluster
         beside: list[Any] = [database] if database is not None else []

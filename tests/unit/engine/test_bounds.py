@@ -34,7 +34,7 @@ GAPS = {
 
 
 def _compared(name: str, bound: str, **gaps: Any) -> tuple[float | None, bool]:
-    bounded = compare({name: parse_bound(bound)}, {**GAPS, **gaps}, SAMPLE.latency)[name]
+    bounded = compare({name: parse_bound(bound)}, {**GAPS, **gaps}, SAMPLE.latency, {})[name]
     return bounded.measured_ms, bounded.met
 
 
@@ -62,7 +62,10 @@ def test_a_bound_is_written_as_it_is_read(text: str, bound: Bound) -> None:
         ),
         ({"send.p99": "< 5s (quite)"}, "expect.send.p99: unknown part of the load 'quite'; did you mean \"quiet\"?"),
         ({"recovered": "none"}, 'expect.recovered: is a time; write a bound, such as "< 5s"'),
-        ({"lost": "< 5s"}, "expect.lost: an anomaly has no bound; write none, some, any or a number of findings"),
+        (
+            {"lost": "< 5s"},
+            "expect.lost: does not last, and has no bound; write none, some, any or a number",
+        ),
         ({"unavailible": "< 5s"}, 'expect.unavailible: unknown measure; did you mean "unavailable"?'),
         ({"unavailable": "< 5s (quiet)"}, "expect.unavailable: only latencies are measured by part of the load; wr"),
     ],
@@ -85,7 +88,7 @@ def test_a_resolved_scenario_has_its_bounds() -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_is_found(name: str) -> None:
     latency = {**SAMPLE.latency, "end_to_end": SLOW}
-    bounded = compare({name: parse_bound("< 1h")}, GAPS, latency)[name]
+    bounded = compare({name: parse_bound("< 1h")}, GAPS, latency, {})[name]
 
     assert (bounded.met, bounded.note) == (True, "")
 
@@ -119,7 +122,7 @@ def test_a_time_that_there_is_none_of_keeps_no_bound() -> None:
 
 def test_a_recovery_that_nothing_was_due_to_show_is_a_doubt() -> None:
     nothing = {"recovered_after_heal_ms": None, "heard_after_heal_ms": None}
-    bounded = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency)
+    bounded = compare({"recovered": parse_bound("< 10s")}, {**GAPS, **nothing}, SAMPLE.latency, {})
     decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=bounded)
     words = "recovered is none (no fault was healed while sends were due), unknown, expected: < 10s"
 
@@ -141,14 +144,14 @@ def test_what_readers_do_not_receive_again_has_not_recovered() -> None:
 
 def test_a_silence_that_nobody_recorded_is_a_doubt() -> None:
     without = {name: time_ms for name, time_ms in GAPS.items() if name != "unheard_ms"}
-    (bounded,) = compare({"unheard": parse_bound("< 10s")}, without, SAMPLE.latency).values()
+    (bounded,) = compare({"unheard": parse_bound("< 10s")}, without, SAMPLE.latency, {}).values()
 
     assert (bounded.met, bounded.unknown) == (False, True)
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [("< 5s", VALID), ("< 3s", INVALID)])
 def test_a_run_that_misses_a_bound_is_invalid(bound: str, outcome: str) -> None:
-    bounded = compare({"unavailable": parse_bound(bound)}, GAPS, SAMPLE.latency)
+    bounded = compare({"unavailable": parse_bound(bound)}, GAPS, SAMPLE.latency, {})
     decided, reasons = decide({}, recovered=True, audit_complete=True, acked=5, faults=(), bounds=bounded)
 
     assert decided == outcome
@@ -156,7 +159,7 @@ def test_a_run_that_misses_a_bound_is_invalid(bound: str, outcome: str) -> None:
 
 
 def test_bounds_are_told() -> None:
-    bounded = compare({"unavailable": parse_bound("< 3s"), "recovered": parse_bound("< 1s")}, GAPS, SAMPLE.latency)
+    bounded = compare({"unavailable": parse_bound("< 3s"), "recovered": parse_bound("< 1s")}, GAPS, SAMPLE.latency, {})
     judged = verdict(bounds=bounded)
     (row,) = comparison_rows([{"name": "a", "cluster": {}, "workload": {}, "expect": {"recovered": "< 1s"}}], [judged])
 
@@ -184,3 +187,30 @@ def test_an_imported_history_is_held_to_its_bounds(imported: Path, bound: str, o
     assert (judged.verdict, judged.bounds["unavailable"].met) == (outcome, outcome == "valid")
     bounded: BoundTold = read_verdict(imported)["bounds"]["unavailable"]
     assert bounded["expected"] == str(parse_bound(bound))
+
+
+@pytest.mark.parametrize(
+    ("longest_ms", "bound", "met", "unknown"),
+    [
+        (1_999.0, "< 2s", True, False),
+        (2_001.0, "< 2s", False, False),
+        (0.0, "> 2s", False, False),
+        (None, "< 2s", False, True),
+    ],
+)
+def test_the_longest_finding_has_a_bound(longest_ms: float | None, bound: str, met: bool, unknown: bool) -> None:
+    bounded = compare({"unowned": parse_bound(bound)}, GAPS, SAMPLE.latency, {"unowned": longest_ms})["unowned"]
+
+    assert (bounded.measured_ms, bounded.met, bounded.unknown) == (longest_ms, met, unknown)
+
+
+def test_what_lasts_has_a_bound_of_its_own_and_a_number() -> None:
+    group = {"kind": "log", "duration": "20s", "consumption": "group", "consumers": 2}
+    parsed = parse_scenario({**content(workload=group), "expect": {"unowned": "< 2s"}}, "s.yaml")
+    assert make_plan(parsed, "s.yaml").scenario.expect == {"unowned": parse_bound("< 2s")}
+    with pytest.raises(BadInput, match="unowned: cannot be measured without the history; write record: history"):
+        make_plan(
+            parse_scenario({**content(workload=group), "record": "latency", "expect": {"unowned": "< 2s"}}, "s"), "s"
+        )
+    with pytest.raises(BadInput, match="unowned: cannot be found in this run, only where"):
+        make_plan(parse_scenario({**content(), "expect": {"unowned": "< 2s"}}, "s.yaml"), "s.yaml")

@@ -155,6 +155,13 @@ def test_roles_are_looked_up_when_the_fault_begins(
     assert ("n1" in fault["targets"]) == target.startswith("leader")
 
 
+def test_the_only_partition_of_a_topic_needs_no_number(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(on="leader:log-0")], partitions=1)
+    stage.perform()
+
+    assert stage.cluster.asked == [("leader", ("log-0", 0))]
+
+
 def test_the_timeline_is_written_as_it_happened_and_gives_the_same_faults(tmp_path: Path) -> None:
     stage = Stage(tmp_path, PaperCluster(), [_kill(on="leader"), _kill(at="30ms", on="follower", inject="pause")])
 

@@ -83,6 +83,15 @@ def test_roles_may_name_a_partition() -> None:
     assert fault.on == ("leader:log-0/0",)
 
 
+def test_a_topic_of_one_partition_needs_no_number() -> None:
+    assert plan([{"at": "1s", "inject": "kill", "on": "leader:log-0"}]).faults[0].on == ("leader:log-0",)
+    with pytest.raises(BadInput, match="there is no partition 'log-0'"):
+        plan(
+            [{"at": "1s", "inject": "kill", "on": "leader:log-0"}],
+            workload={"kind": "log", "duration": "20s", "partitions": 2},
+        )
+
+
 def test_a_partition_that_the_workload_does_not_have_is_refused() -> None:
     assert "there is no partition 'log-0/2'; did you mean \"log-0/0\"?" in _fault_refusal(on="leader:log-0/2")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from samples import verdict
 
-from chaoskit.judge.verdict.verdict import Found
+from chaoskit.judge.verdict.verdict import Found, Lasted, LastedDetail
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.report.comparison_table import COLUMNS, comparison_rows
 from chaoskit.report.summary import describe_example, summary
@@ -82,6 +82,20 @@ def test_what_is_allowed_is_told_all_the_same() -> None:
     text = summary(verdict(anomalies={"duplicate": Found(2, True, "retries without idempotence")}), FOLDER)
 
     assert "  duplicate: 2  allowed\n    why: retries without idempotence\n" in text
+
+
+def test_how_long_findings_lasted_is_told() -> None:
+    example = {"topic": "t", "partition": 1, "since_ns": 20_500_000_000, "at_ns": 26_512_000_000, "lasted_ms": 6_012.0}
+    example |= {"other_op": 3, "other_operation": "assign by a"}
+    lasted = Lasted(45.2, 6_012.0, {"it ended": LastedDetail(4, 5_900.0, 6_012.0), "it left": LastedDetail(14, 40, 80)})
+    found = Found(18, True, "a measurement", between_s=(7.9, 26.5), examples=(example,), lasted_ms=lasted)
+    text = summary(verdict(anomalies={"unowned": found}), FOLDER)
+
+    assert "  unowned: 18  allowed, between 7.900 s and 26.500 s\n" in text
+    assert "    4 it ended: 5,900 ms in the median, 6,012 ms at most\n" in text
+    assert "    14 it left: 40 ms in the median, 80 ms at most\n" in text
+    assert "    for example: t/1 for 6,012 ms from 20.500 s: after op 3 (assign by a)\n" in text
+    assert describe_example({**example, "op": 9, "operation": "assign by b"}).endswith("; until op 9 (assign by b)")
 
 
 def test_no_remedy_is_told_for_what_was_not_found() -> None:

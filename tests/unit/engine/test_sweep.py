@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.main import cli
-from chaoskit.judge.verdict.verdict import Found, Verdict
+from chaoskit.judge.verdict.verdict import Found, Lasted, LastedDetail, Verdict
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.scenario.files import find_sweep
 from chaoskit.scenario.model import merge
@@ -310,6 +310,35 @@ def test_the_table_is_written_beside_the_runs_or_where_one_says(file: Path, runs
     assert "| off | kill | kafka 4.4.0 | 2 of 2 | 1 of 2, 1,234 | 0 of 2 (<= 77.6%) |" in text
     assert text == (tmp_path / "elsewhere" / "small-sweep.md").read_text()
     assert json.loads((tmp_path / "store" / "small-sweep.json").read_text())["sweep"] == "small"
+
+
+def test_a_cell_says_how_long_findings_lasted(file: Path, runs: Runs) -> None:
+    times = {
+        "small.on.none/1": Lasted(40.0, 6_000.0, {"it ended": LastedDetail(1, 6_000.0, 6_000.0)}),
+        "small.on.none/2": Lasted(
+            60.0, 900.0, {"it ended": LastedDetail(2, 800.0, 900.0), "it left": LastedDetail(1, 9, 9)}
+        ),
+    }
+    runs.changes = {
+        title: {"anomalies": {"duplicate": Found(3, True, "because", lasted_ms=lasted)}}
+        for title, lasted in times.items()
+    }
+    _, cells = _sweep(file)
+
+    assert cells["on/none"]["anomalies"]["duplicate"]["lasted_ms"] == {
+        "p50": 50.0,
+        "max": 6_000.0,
+        "by_detail": {
+            "it ended": {"count": 3, "p50": 3_400.0, "max": 6_000.0},
+            "it left": {"count": 1, "p50": 9, "max": 9},
+        },
+    }
+    assert "lasted_ms" not in cells["off/none"]["anomalies"]["duplicate"]
+    assert "2 of 2, 6; 6,000 ms at most" in list(rows({"cells": list(cells.values())}))[2]
+    assert (
+        "| on | none | duplicate | it ended | 3 | 3,400 ms | 6,000 ms |"
+        in (file.parent / "store" / "small-sweep.md").read_text()
+    )
 
 
 def test_a_cell_says_in_how_many_runs_the_machine_was_full(file: Path, runs: Runs) -> None:

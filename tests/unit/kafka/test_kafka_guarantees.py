@@ -49,6 +49,7 @@ FOLLOWING = {
     "order-violation": ["reordered"],
     "late": ["truncated"],
     "dropped-as-duplicate": ["lost"],
+    "resurrected": ["lost", "truncated"],
     "sequence-jump": ["lost", "duplicate", "reordered", "truncated", "redelivered"],
     "commit-regression": ["truncated"],
     "commit-beyond": ["truncated"],

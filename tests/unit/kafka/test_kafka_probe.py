@@ -10,7 +10,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from clusters.kafka.deploy.probe import PartitionState, answers, features, partition_states
+from clusters.kafka.deploy.probe import (
+    UNKNOWN_TOPIC,
+    PartitionState,
+    Refused,
+    answers,
+    features,
+    partition_states,
+    share_members,
+    share_offsets,
+)
 
 ADDRESS = "127.0.0.1"
 Conversation = Callable[[socket.socket], None]
@@ -131,3 +140,53 @@ def test_levels_of_features_are_read_from_the_tags_of_a_response() -> None:
 
     with _server(talk) as port:
         assert features(ADDRESS, port, 5) == {"kraft.version": 1, "eligible.leader.replicas.version": 1}
+
+
+def _compact(content: str) -> bytes:
+    return bytes([len(content) + 1]) + content.encode()
+
+
+def _flexible(api: tuple[int, int], body: bytes) -> Conversation:
+    """Answer a request with tagged fields."""
+
+    def talk(connection: socket.socket) -> None:
+        asked = connection.recv(200)
+        key, version, correlation = struct.unpack_from(">hhi", asked, 4)
+        assert (key, version) == api
+        content = struct.pack(">i", correlation) + b"\0" + struct.pack(">i", 0) + body
+        connection.sendall(struct.pack(">i", len(content)) + content)
+
+    return talk
+
+
+def _offsets(lag: int, *, of_partition: int = 0, of_group: int = 0) -> bytes:
+    partition = struct.pack(">iqiqh", 0, 17, 3, lag, of_partition) + b"\0\0"
+    topic = _compact("queue-0") + bytes(range(16)) + b"\x02" + partition + b"\0"
+    return b"\x02" + _compact("orders") + b"\x02" + topic + struct.pack(">h", of_group) + b"\0\0\0"
+
+
+def test_what_a_share_group_has_not_settled_is_read() -> None:
+    with _server(_flexible((90, 1), _offsets(12))) as port:
+        assert share_offsets(ADDRESS, port, "orders", "queue-0", 5) == ("AAECAwQFBgcICQoLDA0ODw", 12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (_offsets(0, of_partition=UNKNOWN_TOPIC), UNKNOWN_TOPIC),
+        (_offsets(0, of_group=16), 16),
+    ],
+)
+def test_a_broker_that_does_not_tell_is_not_one_that_has_nothing_left(answer: bytes, code: int) -> None:
+    with _server(_flexible((90, 1), answer)) as port, pytest.raises(Refused) as refused:
+        share_offsets(ADDRESS, port, "orders", "queue-0", 5)
+
+    assert refused.value.code == code
+
+
+def test_the_members_of_a_share_group_are_counted() -> None:
+    names = b"\0" + _compact("orders") + _compact("Stable")
+    body = b"\x02" + struct.pack(">h", 0) + names + struct.pack(">ii", 4, 4) + _compact("simple") + b"\x03"
+
+    with _server(_flexible((77, 1), body)) as port:
+        assert share_members(ADDRESS, port, "orders", 5) == 2

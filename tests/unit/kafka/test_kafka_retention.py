@@ -9,11 +9,10 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
-from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import HOUR, MINUTE
 from chaoskit.contract.guarantees.guarantee import Declared, Effect
 from chaoskit.contract.guarantees.mechanism import Limit, Measure, Mechanism
-from chaoskit.contract.installed import nemesis, system
+from chaoskit.contract.installed import nemesis
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Group, Paced
 from clusters.kafka.guarantees.retention import RETENTION_RULES, deletes
@@ -37,6 +36,8 @@ def _declared(topic: dict[str, Any] | None = None, config: dict[str, Any] | None
         ({"retention.ms": 21 * 60_000}, {}, ""),
         ({"retention.bytes": 1000}, {}, "retention.bytes=1000:"),
         ({"retention.bytes": -1}, {"log.retention.bytes": 1000}, ""),
+        ({"retention.ms": 3000, "retention.bytes": 1000, "cleanup.policy": "compact"}, {}, ""),
+        ({"retention.ms": 3000, "cleanup.policy": "compact,delete"}, {}, "retention.ms=3000:"),
     ],
 )
 def test_what_is_declared(topic: dict[str, Any], config: dict[str, Any], why: str) -> None:
@@ -83,14 +84,6 @@ def test_how_far_a_fault_moves_clocks_ahead(kind: str, parameters: dict[str, Any
     plugin = nemesis(kind)
 
     assert plugin.ahead_ns(plugin.parameters.model_validate(parameters), HOUR) == ahead_ns
-
-
-@pytest.mark.parametrize(
-    ("topic", "config"), [({"cleanup.policy": "compact"}, {}), ({}, {"log.cleanup.policy": "delete,compact"})]
-)
-def test_a_compacted_topic_is_refused(topic: dict[str, Any], config: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"cluster\.topic\.cleanup\.policy: compacted topics cannot be judged yet"):
-        system("kafka", "system").check(_declared(topic, config))
 
 
 AWAY = effect("client-crash", "consumer-0", "consumer-1", start_s=0, healed_s=61)

@@ -69,6 +69,7 @@ APART: dict[str, Any] = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3},
 
 BACK = {
     "lost",
+    "resurrected",
     "truncated",
     "expired",
     "late",

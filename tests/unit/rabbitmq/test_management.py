@@ -29,7 +29,8 @@ def _node(
             if self.path.endswith("/status"):
                 of_queue = [{"Node Name": node, "Raft State": state} for node, state in (raft or {}).items()]
             written = json.dumps([] if self.path == "/api/nodes" else of_queue).encode()
-            self.send_response(404 if self.path.endswith("/status") and raft is None else 200)
+            gone = raft is None if self.path.endswith("/status") else not answers and "/queues/" in self.path
+            self.send_response(404 if gone else 200)
             self.send_header("Content-Length", str(len(written)))
             self.end_headers()
             self.wfile.write(written)
@@ -53,6 +54,7 @@ def _node(
 @pytest.mark.parametrize(
     ("queue_state", "recorded", "missing"),
     [
+        ({}, {}, ""),
         ({"type": "classic", "state": "down"}, {"state": "live"}, "q is down"),
         ({"type": "classic", "state": "running"}, {"state": "stopped"}, ""),
         ({"type": "classic"}, {"state": "live"}, ""),

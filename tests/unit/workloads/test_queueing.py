@@ -10,7 +10,7 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.clients.client import Unreachable
-from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death, Publishing, QueueFeature
+from chaoskit.contract.clients.queue import Arrival, ConsumerChange, Death, NoQueue, Publishing, QueueFeature
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, Task
@@ -40,7 +40,7 @@ class Queue(Powers):
         self.tags = 0
         self.settled: list[tuple[int, str]] = []
         self.consumers = 1
-        self.silent = False
+        self.silent = self.gone = False
         self.changed: list[ConsumerChange] = []
 
     def publisher(self, settings: Any, index: int, completed: Any, publishing: Publishing) -> Any:
@@ -86,6 +86,8 @@ class Queue(Powers):
     def left(self, queue: str) -> tuple[int, int]:
         if self.silent:
             raise Unreachable("nobody answers")
+        if self.gone:
+            raise NoQueue(queue)
         return len(self.waiting), self.consumers - (not self.consumed)
 
     def close(self, *, abruptly: bool = False) -> None:
@@ -242,6 +244,17 @@ def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
     assert not result["audited"]
     assert result["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
     assert load.history().audit("queue-0", 0) == Drained(complete=False)
+
+
+def test_a_queue_that_every_node_says_is_gone_holds_nothing(folder: Path) -> None:
+    queue = Queue()
+    queue.gone = True
+    load = _load(folder, queue)
+
+    result = load.work(Task(AUDITOR, 0), 1000, _options())
+
+    assert (result["audited"], result["why"]) == (True, "")
+    assert load.history().audit("queue-0", 0) == Drained(complete=True)
 
 
 @pytest.mark.parametrize(("consumers", "depths"), [(1, [4]), (2, [])])
