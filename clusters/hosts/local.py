@@ -86,6 +86,7 @@ class LocalHost(ClockHost, HostLimits):
         self._init: subprocess.Popen[bytes] | None = None
         self._seated: list[subprocess.Popen[bytes]] = []
         self._init_pid = 0
+        self._console_start = 0
         self.boots = 0
 
     @property
@@ -103,6 +104,7 @@ class LocalHost(ClockHost, HostLimits):
         script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._address6]
         script += [str(self._root), str(cache_folder()), str(SERVICE_USER), *disks]
         with (self._folder / self.name / "console.log").open("ab") as console:
+            self._console_start = console.tell()
             self._init = subprocess.Popen(
                 ["unshare", *namespaces, *script],
                 stdin=subprocess.PIPE,
@@ -211,10 +213,13 @@ class LocalHost(ClockHost, HostLimits):
         shutil.copyfile(survivor, local)
 
     def _console(self) -> str:
-        return (self._folder / self.name / "console.log").read_text(errors="replace").strip()
+        """Return what this boot wrote to the console; a power cut leaves a line of `unshare`, whose child was killed."""
+        content = (self._folder / self.name / "console.log").read_bytes()
+        return content[self._console_start :].decode(errors="replace").strip()
 
     def _last_words(self) -> str:
-        return "; last on its console: " + " | ".join(self._console().splitlines()[-_LINES_MAX:])
+        lines = self._console().splitlines()[-_LINES_MAX:]
+        return f"; last on its console: {' | '.join(lines)}" if lines else ""
 
     def _tell_last_sync(self) -> list[str]:
         """Return how long ago all file systems were synced, if that is short enough to be told."""

@@ -155,7 +155,7 @@ class SshHost:
                 out, err = _drain(channel)
                 status = channel.recv_exit_status()
             if status == _NO_STATUS and not transport.is_active():
-                raise EOFError(f"the connection was lost{self._last_words()}")
+                raise EOFError(f"the connection was lost{_cause(transport)}{self._last_words()}")
         except (OSError, EOFError, paramiko.SSHException) as error:
             self._discard(used)
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
@@ -212,6 +212,12 @@ def _transport(connection: Connection) -> paramiko.Transport:
         # Otherwise every command waits 40 ms for a delayed acknowledgement.
         transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return transport
+
+
+def _cause(transport: paramiko.Transport) -> str:
+    """Return why a connection ended; empty if the other end closed it."""
+    error = transport.get_exception()
+    return "" if error is None else f" by {error!r}"
 
 
 def _close(connection: Connection) -> None:
