@@ -213,7 +213,7 @@ class LocalHost(ClockHost, HostLimits):
         shutil.copyfile(survivor, local)
 
     def _console(self) -> str:
-        """Return what this boot wrote to the console; a power cut leaves a line of `unshare`, whose child was killed."""
+        """Return what this boot wrote to the console. After a power cut, `unshare` writes there how its child ended."""
         content = (self._folder / self.name / "console.log").read_bytes()
         return content[self._console_start :].decode(errors="replace").strip()
 

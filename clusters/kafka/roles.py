@@ -36,18 +36,6 @@ _ANSWER_TIMEOUT_S = 0.2
 """A running broker answers in milliseconds; a paused one must not delay a fault."""
 
 
-def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) -> PartitionState:
-    """Return leader, replicas and in-sync replicas (node ids); see `states`.
-
-    Raises:
-        ServiceError: no broker knows the partition.
-    """
-    known = states(brokers, [topic]).get((topic, partition))
-    if known is None:
-        raise ServiceError(f"no broker knows the leader of {topic}/{partition}")
-    return known
-
-
 def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place, PartitionState]:
     """Return the states of all partitions of some topics, as most of the brokers that know its newest epoch tell them.
 
@@ -70,20 +58,9 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
     return {place: max(states, key=lambda state: (state.epoch, states[state])) for place, states in answers.items()}
 
 
-def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:
-    """Return the node ids of a partition's leader, followers (`follower` and `followers` are equivalent) or in-sync
-    replicas (`isr`).
-
-    Raises:
-        ServiceError: it has no leader.
-    """
-    topic, partition = place
-    state = partition_state(brokers, topic, partition)
-    return holders(place, role, state.leader, state.replicas, state.isr)
-
-
 def holders(place: Place, role: str, leader: int, replicas: Sequence[int], isr: Sequence[int]) -> Sequence[int]:
-    """Return the node ids that hold a role of `of_partition`, by the state of the partition.
+    """Return the node ids of a partition's leader, followers (`follower` and `followers` are equivalent) or in-sync
+    replicas (`isr`), by its state.
 
     Raises:
         ServiceError: it has no leader.

@@ -169,13 +169,6 @@ DEFAULTS: dict[str, Any] = {
 }
 """Defaults for a small lab. None of them changes a durability guarantee."""
 
-PARTITIONS_OF = {
-    "__consumer_offsets": "offsets.topic.num.partitions",
-    "__transaction_state": "transaction.state.log.num.partitions",
-    "__share_group_state": "share.coordinator.state.topic.num.partitions",
-}
-"""By internal topic, the setting of its number of partitions."""
-
 _LOG4J2 = """\
 status=error
 rootLogger.level=info

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from chaoskit.contract.clients.application import PartitionOwner, Progressed, ReadRecord
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.clients.offsets import committed_in
+from clusters.kafka.clients.ownership import OwnerQuestions
 from clusters.kafka.clients.settings import ISOLATION, READ_COMMITTED
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
@@ -76,7 +76,7 @@ class KafkaGroupObserver:
         self._topics = frozenset(topics)
         self._own = own
         settings = {**CONNECTION_DEFAULTS, **connection}
-        self._admin = AdminClient(settings)
+        self._owners = OwnerQuestions(settings, topics, own)
         self._consumer = Consumer(
             {**settings, "group.id": f"{own}-observer", "enable.auto.commit": False, ISOLATION: READ_COMMITTED}
         )
@@ -96,32 +96,16 @@ class KafkaGroupObserver:
         ]
 
     def owners(self) -> list[PartitionOwner] | None:
-        try:
-            listed = self._admin.list_consumer_groups(request_timeout=_ASKED_S).result()
-            names = [group.group_id for group in listed.valid if not group.group_id.startswith(self._own)]
-            if not names:
-                return []
-            described = [
-                group.result()
-                for group in self._admin.describe_consumer_groups(names, request_timeout=_ASKED_S).values()
-            ]
-        except KafkaException:
-            return None
-        return [
-            PartitionOwner(group.group_id, (owned.topic, owned.partition), member.host.lstrip("/"))
-            for group in described
-            for member in group.members
-            for owned in (member.assignment.topic_partitions if member.assignment else ())
-            if owned.topic in self._topics
-        ]
+        return self._owners.ask()
 
     def close(self) -> None:
+        self._owners.close()
         self._consumer.close()
 
     def _assign(self) -> bool:
         """Read all commits from the first one on, once there is a topic of them; return whether there is."""
         try:
-            known = self._admin.list_topics(_OFFSETS, timeout=_ASKED_S).topics.get(_OFFSETS)
+            known = self._consumer.list_topics(_OFFSETS, timeout=_ASKED_S).topics.get(_OFFSETS)
         except KafkaException:
             return False
         if known is None or known.error is not None or not known.partitions:

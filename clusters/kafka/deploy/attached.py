@@ -27,7 +27,6 @@ from clusters.kafka.deploy.service import KafkaService
 from clusters.kafka.deploy.witnesses import Witnesses
 from clusters.kafka.guarantees.retention import RETENTION_UNITS_MS
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.roles import holders
 from clusters.kafka.settings import (
     ELIGIBLE_LEADERS,
     FEATURES_SINCE,
@@ -216,18 +215,12 @@ class AttachedKafka(KafkaService):
         super().end_trial()
         _delete_groups(self._admin, self._namespace)
 
-    def _states(self) -> dict[Place, PartitionState]:
-        states = self._witnesses.states(self._topics.names)
+    def _states(self, topics: Sequence[str]) -> dict[Place, PartitionState]:
+        states = self._witnesses.states(topics)
         return {
             place: PartitionState(_EPOCH_UNKNOWN, state.leader, tuple(state.replicas), tuple(state.isrs))
             for place, state in states.items()
         }
-
-    def _of_partition(self, place: Place, role: str) -> Sequence[int]:
-        state = self._states().get(place)
-        if state is None:
-            raise ServiceError(f"{place[0]}/{place[1]} currently has no leader")
-        return holders(place, role, state.leader, state.replicas, state.isr)
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -12,7 +12,6 @@ from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.installation import Installed
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
-from clusters.common.properties import setting
 from clusters.kafka import roles, settings
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
 from clusters.kafka.deploy.effective import Reporter
@@ -90,8 +89,8 @@ class KafkaCluster(KafkaService):
         """See `chaoskit.contract.systems.service.ClassPath`."""
         return f"{self._jars}/*"
 
-    def _states(self) -> Mapping[Place, PartitionState]:
-        return roles.states(self._brokers, self._topics.names)
+    def _states(self, topics: Sequence[str]) -> Mapping[Place, PartitionState]:
+        return roles.states(self._brokers, topics)
 
     def _missing(self) -> str:
         silent = [host for host in self._hosts if not self.answers(host)]
@@ -116,17 +115,9 @@ class KafkaCluster(KafkaService):
             return [roles.controller_node(self._hosts, self._nodes.metadata_dir)]
         if role == "transaction-coordinator":
             return self._coordinating("__transaction_state", coordinated_id(self._namespace))
-        if role == "coordinator" and self.shares:
-            return self._coordinating("__consumer_offsets", group(self._namespace))
         if role == "share-coordinator":
             return self._coordinating("__share_group_state", self._share_key(place))
         return super()._holding(role, place)
-
-    def _coordinating(self, topic: str, name: str) -> Sequence[int]:
-        """Return the node id of the leader of the partition of an internal topic that coordinates what has a name."""
-        key = settings.PARTITIONS_OF[topic]
-        count = int(setting(self._options.config, key, settings.DEFAULTS[key]))
-        return self._of_partition((topic, roles.coordinating_partition(name, count)), "leader")
 
     def _share_key(self, place: Place | None) -> str:
         """Return the name under which a share group's state of a partition is kept."""
@@ -135,6 +126,3 @@ class KafkaCluster(KafkaService):
         name = group(self._namespace)
         identity = topic_id(self._bootstrap.split(","), name, place[0])
         return f"{name}:{identity}:{place[1]}"
-
-    def _of_partition(self, place: Place, role: str) -> Sequence[int]:
-        return roles.of_partition(self._brokers, place, role)

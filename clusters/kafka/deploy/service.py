@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.base.waiting import wait_while
@@ -16,13 +15,13 @@ from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
 from clusters.kafka.connection import group
 from clusters.kafka.deploy.probe import PartitionState
+from clusters.kafka.roles import coordinating_partition, holders
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.shares.groups import configure
 from clusters.kafka.shares.queues import group_settings
 from clusters.kafka.topics import KafkaTopics
 
 _IN_SYNC_S = 20
-_ANSWER_S = 5
 
 
 class KafkaService(ABC):
@@ -67,7 +66,7 @@ class KafkaService(ABC):
                 tuple(self._names[node] for node in state.isr),
                 state.epoch if state.epoch >= 0 else None,
             )
-            for place, state in self._states().items()
+            for place, state in self._states(self._topics.names).items()
         ]
 
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
@@ -89,8 +88,8 @@ class KafkaService(ABC):
         self._admin.poll(0)
 
     @abstractmethod
-    def _states(self) -> Mapping[Place, PartitionState]:
-        """Return the state of each partition of the trial."""
+    def _states(self, topics: Sequence[str]) -> Mapping[Place, PartitionState]:
+        """Return the state of each partition of some topics."""
 
     def _missing(self) -> str:
         """Return why the cluster is not ready; empty if it is."""
@@ -99,24 +98,24 @@ class KafkaService(ABC):
     def _holding(self, role: str, place: Place | None) -> Sequence[int]:
         """Return the ids of the nodes that hold a role."""
         if role == "coordinator":
-            return [_coordinator_node(self._admin, group(self._namespace))]
+            return self._coordinating("__consumer_offsets", group(self._namespace))
         if place is None:
             raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
         return self._of_partition(place, role)
 
-    @abstractmethod
+    def _coordinating(self, topic: str, name: str) -> Sequence[int]:
+        """Return the node id of the leader of the partition of an internal topic that coordinates what has a name.
+
+        Metadata tells it. Asking for the coordinator may end this process; see `clusters.kafka.clients.ownership`.
+        """
+        count = len(self._states([topic]))
+        if not count:
+            raise ServiceError(f"no broker tells of {topic}: nothing is coordinated yet, or it may not be described")
+        return self._of_partition((topic, coordinating_partition(name, count)), "leader")
+
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
-        """Return the ids of the nodes that hold a role of a partition."""
-
-
-def _coordinator_node(admin: AdminClient, group: str) -> int:
-    """Return the node id of a group's coordinator.
-
-    Raises:
-        ServiceError: the group has none.
-    """
-    try:
-        description = admin.describe_consumer_groups([group], request_timeout=_ANSWER_S)[group].result()
-    except KafkaException as error:
-        raise ServiceError(f"group {group} has no coordinator: {error}") from error
-    return int(description.coordinator.id)
+        """Return the node ids that hold a role of a partition."""
+        state = self._states([place[0]]).get(place)
+        if state is None:
+            raise ServiceError(f"no broker knows the leader of {place[0]}/{place[1]}")
+        return holders(place, role, state.leader, state.replicas, state.isr)
