@@ -11,7 +11,6 @@ import logging
 import shlex
 import socket
 import tarfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from fabric import Connection
 
 from chaoskit.contract.hosts.host import CommandResult, HostError, ServiceState
 from chaoskit.contract.power import P, held
+from clusters.hosts.connection import SharedConnection, cause, close
 
 SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"
@@ -54,8 +54,7 @@ class SshHost:
         self.data_dir = data_dir
         self._port = 22
         self._key_file = key_file
-        self._connection: Connection | None = None
-        self._connecting = threading.Lock()
+        self._shared = SharedConnection(self._opened)
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], f"host {self.name}")
@@ -69,7 +68,7 @@ class SshHost:
 
     def get(self, path: str, local: Path) -> None:
         local.parent.mkdir(parents=True, exist_ok=True)
-        with _transport(self._connected()).open_sftp_client() as sftp:
+        with self._shared.transport() as transport, transport.open_sftp_client() as sftp:
             # Not ahead of time: paramiko's thread for that goes on after the end, and fails when the channel is closed.
             sftp.get(path, str(local), prefetch=False)
 
@@ -124,9 +123,7 @@ class SshHost:
 
     def disconnect(self) -> None:
         """Close the connection; the next command opens a new one."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            _close(connection)
+        self._shared.close()
 
     def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> CommandResult:
         status, out, err = self._raw(argv, stdin, timeout_s)
@@ -137,27 +134,24 @@ class SshHost:
 
     def _raw(self, argv: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int, bytes, bytes]:
         """Run a command; return its exit status and both outputs."""
-        command, used = self._command(argv), None
+        command = self._command(argv)
         try:
-            used = self._connected()
-            transport = _transport(used)
-            channel = transport.open_session(timeout=timeout_s)
-            with channel:
-                channel.settimeout(timeout_s)
-                if stdin:
-                    channel.exec_command(command)
-                    channel.sendall(stdin)
-                    channel.shutdown_write()
-                else:
-                    # Do not send EOF to a command that may have exited in the meantime: sshd would treat that as an
-                    # attack and close the connection (paramiko issue 1705).
-                    channel.exec_command(f"{command} < /dev/null")
-                out, err = _drain(channel)
-                status = channel.recv_exit_status()
-            if status == _NO_STATUS and not transport.is_active():
-                raise EOFError(f"the connection was lost{_cause(transport)}{self._last_words()}")
+            with self._shared.transport() as transport:
+                with transport.open_session(timeout=timeout_s) as channel:
+                    channel.settimeout(timeout_s)
+                    if stdin:
+                        channel.exec_command(command)
+                        channel.sendall(stdin)
+                        channel.shutdown_write()
+                    else:
+                        # Do not send EOF to a command that may have exited in the meantime: sshd would treat that as an
+                        # attack and close the connection (paramiko issue 1705).
+                        channel.exec_command(f"{command} < /dev/null")
+                    out, err = _drain(channel)
+                    status = channel.recv_exit_status()
+                if status == _NO_STATUS and not transport.is_active():
+                    raise EOFError(f"the connection was lost{cause(transport)}{self._last_words()}")
         except (OSError, EOFError, paramiko.SSHException) as error:
-            self._discard(used)
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
         return status, out, err
 
@@ -181,51 +175,13 @@ class SshHost:
             try:
                 connection.open()
             except (OSError, EOFError, paramiko.SSHException) as error:
-                _close(connection)
+                close(connection)
                 exchanging = isinstance(error, paramiko.SSHException) and "No existing session" in str(error)
                 if not exchanging or attempt == _ATTEMPTS:
                     raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
             else:
                 break
         return connection
-
-    def _connected(self) -> Connection:
-        with self._connecting:
-            if self._connection is None or not self._connection.is_connected:
-                self._connection = self._opened()
-            return self._connection
-
-    def _discard(self, used: Connection | None) -> None:
-        """Close a connection that failed; one that others have opened since then stays."""
-        with self._connecting:
-            if self._connection is used:
-                self._connection = None
-        if used is not None:
-            _close(used)
-
-
-def _transport(connection: Connection) -> paramiko.Transport:
-    transport: paramiko.Transport | None = connection.transport
-    if transport is None:
-        raise EOFError("the connection was closed")
-    if isinstance(transport.sock, socket.socket):
-        # Otherwise every command waits 40 ms for a delayed acknowledgement.
-        transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return transport
-
-
-def _cause(transport: paramiko.Transport) -> str:
-    """Return why a connection ended; empty if the other end closed it."""
-    error = transport.get_exception()
-    return "" if error is None else f" by {error!r}"
-
-
-def _close(connection: Connection) -> None:
-    """Close a connection, also one that was refused, and the one that it goes through; fabric leaves both open."""
-    connection.close()
-    connection.client.close()
-    if isinstance(connection.gateway, Connection):
-        _close(connection.gateway)
 
 
 def _drain(channel: paramiko.Channel) -> tuple[bytes, bytes]:

@@ -197,3 +197,14 @@ def test_commands_that_end_at_once_in_several_threads_lose_no_connection(lab: Lo
         done = list(pool.map(lambda _: host.run(["true"]).status, range(900)))
 
     assert done == [0] * 900
+
+
+def test_a_command_that_takes_too_long_ends_no_other(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(host.run, ["sh", "-c", "sleep 2; echo done"])
+        with pytest.raises(HostError, match="did not answer"):
+            host.run(["sleep", "3"], timeout_s=0.5)
+
+        assert other.result().out == "done\n"

@@ -27,7 +27,7 @@ PasswordAuthentication no
 PidFile none
 MaxSessions 200
 MaxStartups 200
-LogLevel FATAL
+LogLevel INFO
 Subsystem sftp internal-sftp
 """
 
