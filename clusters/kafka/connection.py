@@ -13,6 +13,9 @@ NAMESPACE = "chaoskit.namespace"
 CLASSPATH = "chaoskit.classpath"
 """Client setting with the class path of Kafka's own client, if workloads use that; not a setting of librdkafka."""
 
+SHARES_CLASSPATH = "chaoskit.shares.classpath"
+"""Likewise, with the class path of its share consumer."""
+
 _GROUP = "chaoskit"
 
 CONNECTION_DEFAULTS = {
@@ -36,4 +39,4 @@ def coordinated_id(namespace: str) -> str:
 
 def librdkafka(connection: Mapping[str, Any]) -> dict[str, Any]:
     """Return the client settings of a cluster that are settings of librdkafka."""
-    return {key: value for key, value in connection.items() if key not in (NAMESPACE, CLASSPATH)}
+    return {key: value for key, value in connection.items() if key not in (NAMESPACE, CLASSPATH, SHARES_CLASSPATH)}

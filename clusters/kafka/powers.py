@@ -61,8 +61,8 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
 
 def of_clients(options: KafkaOptions) -> tuple[type, ...]:
     """Return the powers of its clients."""
-    if options.clients == "java":
-        return (LogClients, TransactionalClients)
     shared = (QueueClients,) if queues.has_share_groups(options) else ()
+    if options.clients == "java":
+        return (LogClients, TransactionalClients, *shared)
     logs = (LogClients, SeekingClients, DeletingClients, TransactionalClients)
     return (*logs, FeedClients, ApplicationClients, *shared)

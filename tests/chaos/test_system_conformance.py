@@ -35,12 +35,13 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
     ("name", "options"),
     [
         ("kafka", {}),
+        ("kafka", {"clients": "java"}),
         ("pulsar", {}),
         ("pulsar", {"clients": "java", "transactions": True}),
         ("bookkeeper", {}),
         ("rabbitmq", {}),
     ],
-    ids=["kafka", "pulsar", "pulsar-java", "bookkeeper", "rabbitmq"],
+    ids=["kafka", "kafka-java", "pulsar", "pulsar-java", "bookkeeper", "rabbitmq"],
 )
 def test_a_system_is_whole(name: str, options: dict[str, Any], hosts: Sequence[ServiceHost]) -> None:
     plugin = system(name, "system")

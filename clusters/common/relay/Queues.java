@@ -40,6 +40,11 @@ abstract class Queues {
     /** Asks for it to be delivered again. */
     CompletableFuture<?> refuse();
 
+    /** Gives it up, where the system can do that. */
+    default CompletableFuture<?> reject() {
+      return acknowledge();
+    }
+
     /** It is settled: there is room for another one. */
     void leave();
   }
@@ -83,7 +88,8 @@ abstract class Queues {
           break;
         case 'a':
         case 'n':
-          answer.writeUTF(settle(tags(in), kind == 'a'));
+        case 'r':
+          answer.writeUTF(settle(tags(in), kind));
           break;
         case 'e':
           answer.writeInt(end() ? 1 : 0);
@@ -157,13 +163,13 @@ abstract class Queues {
     }
   }
 
-  private String settle(List<Long> chosen, boolean acknowledged) throws InterruptedException {
+  private String settle(List<Long> chosen, int kind) throws InterruptedException {
     List<Arrival> settled = new ArrayList<>();
     List<CompletableFuture<?>> begun = new ArrayList<>();
     for (long tag : chosen) {
       Arrival each = unsettled.remove(tag);
       settled.add(each);
-      begun.add(acknowledged ? each.acknowledge() : each.refuse());
+      begun.add(kind == 'a' ? each.acknowledge() : kind == 'n' ? each.refuse() : each.reject());
     }
     String failed = "";
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SETTLES_MS);

@@ -124,3 +124,10 @@ class JavaProducer:
         for token in self._pending:
             self._completed(token, INFO, why, None)
         self._pending.clear()
+
+
+class JavaPublisher(JavaProducer):
+    """See `chaoskit.contract.clients.queue.Publisher`; there are no priorities."""
+
+    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
+        return self.send(topic, 0, None, payload, token)

@@ -16,6 +16,8 @@ from clusters.common.relay.dialogue import Dialogue
 from clusters.common.relay.frames import RelayAnswer
 from clusters.common.relay.process import Jvm
 
+_KINDS = {"ack": b"a", "nack": b"n", "reject": b"r"}
+
 
 class JavaQueueConsumer(ABC):
     """What consumers of all systems share of `chaoskit.contract.clients.queue.QueueConsumer`; a system's own says how
@@ -31,8 +33,9 @@ class JavaQueueConsumer(ABC):
         self._consumes = False
 
     @abstractmethod
-    def described(self, queue: str) -> Sequence[str]:
-        """Return what the JVM must know to receive from a queue; first its name in the system."""
+    def sources(self, queues: Sequence[str]) -> Sequence[Sequence[str]]:
+        """Return what the JVM must know of each of the sources that give the messages of some queues: one for each
+        queue, or one for all; first the name of a queue in the system."""
         ...
 
     @abstractmethod
@@ -52,8 +55,7 @@ class JavaQueueConsumer(ABC):
 
     def consume(self, queues: Sequence[str]) -> None:
         self._consumes = bool(queues)
-        for queue in queues:
-            description = self.described(queue)
+        for description in self.sources(queues) if queues else ():
             self._ask(b"q" + struct.pack(">i", len(description)) + b"".join(map(frames.text, description)))
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
@@ -69,8 +71,7 @@ class JavaQueueConsumer(ABC):
         return arrivals, error or None
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
-        kind = b"n" if how == "nack" else b"a"
-        error = self._ask(kind + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
+        error = self._ask(_KINDS[how] + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
         self._unsettled.difference_update(() if error else tags)
         return (INFO, error) if error else (OK, None)
 

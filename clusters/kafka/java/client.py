@@ -10,17 +10,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.clients.client import Completed
+from chaoskit.contract.clients.queue import Publishing
 from chaoskit.contract.guarantees.setting import is_true
 from chaoskit.contract.power import P, held
 from clusters.common.relay.consumer import JavaConsumer
-from clusters.common.relay.producer import JavaProducer
+from clusters.common.relay.process import QUEUES
+from clusters.common.relay.producer import JavaProducer, JavaPublisher
 from clusters.kafka.clients.clients import KafkaClients
 from clusters.kafka.clients.consumer import KafkaAuditor
 from clusters.kafka.clients.producer import KafkaProducer
-from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID
+from clusters.kafka.connection import BOOTSTRAP, CLASSPATH, CLIENT_ID, SHARES_CLASSPATH
 from clusters.kafka.java.relay import RELAY
-from clusters.kafka.java.settings import consumer_settings, producer_settings, transactional_settings
+from clusters.kafka.java.settings import (
+    consumer_settings,
+    member_settings,
+    producer_settings,
+    transactional_settings,
+)
 from clusters.kafka.java.transactions import KafkaTransactions
+from clusters.kafka.shares.java.consumer import PREFETCH, KafkaJavaShareConsumer
+from clusters.kafka.shares.java.relay import RELAY as SHARES
 
 NEVER_SENT = {
     "BufferExhaustedException",
@@ -34,11 +43,12 @@ NEVER_SENT = {
 
 
 class KafkaJavaClients:
-    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.clients.client`."""
+    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.clients.client`, and `QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._ours = KafkaClients(connection)
         self._classpath = str(connection[CLASSPATH])
+        self._shares_classpath = str(connection.get(SHARES_CLASSPATH, ""))
         self._servers = {BOOTSTRAP: connection[BOOTSTRAP]}
         self._named = {key: connection[key] for key in (CLIENT_ID,) if key in connection}
 
@@ -65,6 +75,22 @@ class KafkaJavaClients:
             self._classpath, "consumer", {**self._named, **resolved, **self._servers, "group.id": name}
         )
         return JavaConsumer(process, name, commits_itself=is_true(resolved.get("enable.auto.commit", True)))
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> JavaPublisher:
+        """See `chaoskit.contract.clients.queue.QueueClients`."""
+        process = RELAY.start(
+            self._classpath, "producer", {**self._named, **producer_settings(settings), **self._servers}
+        )
+        return JavaPublisher(process, NEVER_SENT, completed)
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> KafkaJavaShareConsumer:
+        """See `chaoskit.contract.clients.queue.QueueClients`."""
+        name = self._ours.group({}, 0)
+        resolved = {**member_settings(settings), **self._servers, "group.id": name, PREFETCH: prefetch}
+        process = SHARES.start(self._shares_classpath, QUEUES, {**self._named, **resolved})
+        return KafkaJavaShareConsumer(process, str(self._servers[BOOTSTRAP]).split(","), name)
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         return self._ours.auditor(settings)

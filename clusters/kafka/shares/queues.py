@@ -24,8 +24,8 @@ _RESET, _LIMIT_OF_GROUP = "share.auto.offset.reset", "share.delivery.count.limit
 
 
 def has_share_groups(options: KafkaOptions) -> bool:
-    """Return whether brokers of the release have share groups, and its clients are those that join them."""
-    return parse_version(options.version) >= SINCE and options.clients == "librdkafka"
+    """Return whether brokers of the release have share groups for production."""
+    return parse_version(options.version) >= SINCE
 
 
 def group_settings(options: KafkaOptions, queue: Topic) -> dict[str, Scalar]:
@@ -72,7 +72,10 @@ def _refusals(queueing: Queueing, options: KafkaOptions) -> list[str]:
     if options.security is not None:
         refused.append("cluster.security: what is left of a queue is asked without a login so far; remove it")
     if queueing.leaves:
-        refused.append("workload.leave_every: librdkafka polls no more before everything is acknowledged; remove it")
-    if queueing.crashes:
-        refused.append("workload.crash_every: a share consumer ends with its process; use the fault client-crash")
+        refused.append("workload.leave_every: share consumers poll no more before everything is settled; remove it")
+    if queueing.crashes and options.clients == "librdkafka":
+        refused.append(
+            "workload.crash_every: librdkafka's share consumer ends with its process only; set cluster.clients: java, "
+            "or use the fault client-crash"
+        )
     return refused

@@ -15,7 +15,7 @@ from chaoskit.contract.power import P, held
 from chaoskit.model.outcome import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.process import QUEUES
-from clusters.common.relay.producer import JavaProducer
+from clusters.common.relay.producer import JavaProducer, JavaPublisher
 from clusters.common.relay.transactional import JavaTransactionalProducer
 from clusters.pulsar.clients.clients import PulsarClients
 from clusters.pulsar.clients.consumer import PulsarAuditor
@@ -24,7 +24,7 @@ from clusters.pulsar.clients.queue_publisher import delays_ms, without_position
 from clusters.pulsar.clients.settings import CLASSPATH
 from clusters.pulsar.clients.transactions import TransactionalAuditor
 from clusters.pulsar.connection import subscription
-from clusters.pulsar.java.queue_clients import PulsarJavaPublisher, PulsarJavaQueueConsumer
+from clusters.pulsar.java.queue_clients import PulsarJavaQueueConsumer
 from clusters.pulsar.java.queues import DELAYS, for_relay
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.java.settings import (
@@ -72,11 +72,11 @@ class PulsarJavaClients:
 
     def publisher(
         self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
-    ) -> PulsarJavaPublisher:
+    ) -> JavaPublisher:
         delays = {f"{DELAYS}{queue}": delay_ms for queue, delay_ms in delays_ms(self._connection).items()}
         resolved = {**connected(self._connection, publisher_settings(settings)), **delays}
         jvm = RELAY.start(self._classpath, "producer", resolved)
-        return PulsarJavaPublisher(jvm, NEVER_SENT, without_position(completed))
+        return JavaPublisher(jvm, NEVER_SENT, without_position(completed))
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> PulsarJavaQueueConsumer:
         resolved = queue_consumer_settings(settings)

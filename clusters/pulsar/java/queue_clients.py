@@ -12,20 +12,12 @@ from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import DEAD
 from chaoskit.model.outcome import Outcome
 from clusters.common.relay.process import Jvm
-from clusters.common.relay.producer import JavaProducer
 from clusters.common.relay.queue_consumer import JavaQueueConsumer
 from clusters.pulsar.clients.queue_consumer import ASK_TIMEOUT_S, death_from, queue_named, refusal_s
 from clusters.pulsar.clients.queues import LIMIT, QUEUES, retries, retry_topic
 from clusters.pulsar.connection import full_name, subscription
 from clusters.pulsar.deploy.admin import Admin
 from clusters.pulsar.java import queues
-
-
-class PulsarJavaPublisher(JavaProducer):
-    """See `chaoskit.contract.clients.queue.Publisher`; there are no priorities."""
-
-    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
-        return self.send(topic, 0, None, payload, token)
 
 
 class PulsarJavaQueueConsumer(JavaQueueConsumer):
@@ -46,7 +38,10 @@ class PulsarJavaQueueConsumer(JavaQueueConsumer):
         self._refusal_s = 0.0 if self._retries else refusal_s(queues.refusal_ms(settings))
         self._refused_until = 0.0
 
-    def described(self, queue: str) -> Sequence[str]:
+    def sources(self, queues: Sequence[str]) -> Sequence[Sequence[str]]:
+        return [self._source(queue) for queue in queues]
+
+    def _source(self, queue: str) -> Sequence[str]:
         limit = self._declared.get(queue, {}).get(LIMIT, 0)
         retry = full_name(retry_topic(queue), 0) if limit and self._retries else ""
         return full_name(queue, 0), self._subscription, str(limit), full_name(queue + DEAD, 0), retry

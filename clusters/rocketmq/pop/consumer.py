@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaoskit.contract.clients.queue import Arrival, Death
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.queue_consumer import JavaQueueConsumer
-from clusters.rocketmq.clients import queues
+from clusters.rocketmq.clients import queues as names
 from clusters.rocketmq.clients.popped import Invisible, death_in, left_in
 
 
@@ -25,11 +25,11 @@ class RocketQueueConsumer(JavaQueueConsumer):
         self._brokers = brokers
         self._invisible = invisible
 
-    def described(self, queue: str) -> Sequence[str]:
-        return queues.real_topic(queue), queues.group_of(queue)
+    def sources(self, queues: Sequence[str]) -> Sequence[Sequence[str]]:
+        return [(names.real_topic(queue), names.group_of(queue)) for queue in queues]
 
     def queue_of(self, name: str) -> str:
-        return queues.queue_of(name)
+        return names.queue_of(name)
 
     def death(self, queue: str, origin: str) -> Death | None:
         return death_in(queue)

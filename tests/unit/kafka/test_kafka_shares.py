@@ -47,7 +47,7 @@ QUEUES = Queueing(confirms=True, persistent=True, consumers=3)
 
 @pytest.mark.parametrize(
     ("given", "has"),
-    [({"version": "4.1.2"}, False), ({"version": "4.2.0"}, True), ({"version": "4.4.0", "clients": "java"}, False)],
+    [({"version": "4.1.2"}, False), ({"version": "4.2.0"}, True), ({"version": "4.4.0", "clients": "java"}, True)],
 )
 def test_queues_need_a_release_with_share_groups(given: dict[str, Any], has: bool) -> None:
     assert (QueueClients in of_clients(_options(**given))) is has

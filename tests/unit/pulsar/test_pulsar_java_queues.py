@@ -187,13 +187,13 @@ waits: list[float] = []
 
 def test_the_jvm_is_told_where_messages_come_from_and_where_they_go(monkeypatch: pytest.MonkeyPatch) -> None:
     retrying = consumer(monkeypatch, Jvm(), {}, retryEnable=True)
-    one, other = retrying.described("queue-0"), retrying.described("queue-1")
+    one, other = retrying.sources(["queue-0", "queue-1"])
 
     assert [path.rpartition("/")[2] for path in one] == [
         "queue-0-partition-0", "r-chaoskit", "2", "queue-0.dead-partition-0", "queue-0-retry-partition-0",
     ]  # fmt: skip
     assert (other[2], other[4]) == ("0", "")
-    assert consumer(monkeypatch, Jvm(), {}).described("queue-0")[4] == ""
+    assert consumer(monkeypatch, Jvm(), {}).sources(["queue-0"])[0][4] == ""
 
 
 def test_only_dead_letters_have_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
