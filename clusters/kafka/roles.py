@@ -17,6 +17,7 @@ from chaoskit.contract.hosts.host import HostError, ServiceHost
 from chaoskit.contract.systems.role import Every
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
+from clusters.kafka.deploy import probe
 from clusters.kafka.deploy.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 
@@ -56,6 +57,18 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
     for place, state in (entry for answer in on_each(brokers, ask) for entry in answer):
         answers.setdefault(place, Counter())[state] += 1
     return {place: max(states, key=lambda state: (state.epoch, states[state])) for place, states in answers.items()}
+
+
+def transactions(brokers: Sequence[ServiceHost]) -> dict[str, str]:
+    """Return the states of the latest transactions of all transactional ids that brokers which answer coordinate."""
+
+    def ask(host: ServiceHost) -> dict[str, str]:
+        try:
+            return probe.transactions(host.address, BROKER_PORT, _ANSWER_TIMEOUT_S)
+        except (OSError, struct.error, probe.Refused):
+            return {}
+
+    return {name: state for answer in on_each(brokers, ask) for name, state in answer.items()}
 
 
 def holders(place: Place, role: str, leader: int, replicas: Sequence[int], isr: Sequence[int]) -> Sequence[int]:

@@ -114,10 +114,17 @@ class KafkaCluster(KafkaService):
         if role == "controller":
             return [roles.controller_node(self._hosts, self._nodes.metadata_dir)]
         if role == "transaction-coordinator":
-            return self._coordinating("__transaction_state", coordinated_id(self._namespace))
+            return self._coordinating("__transaction_state", self._transactional_id())
         if role == "share-coordinator":
             return self._coordinating("__share_group_state", self._share_key(place))
         return super()._holding(role, place)
+
+    def _transactional_id(self) -> str:
+        """Return the transactional id of the first producer of a workload; of an application under test, one that has
+        an open transaction, or else has had one."""
+        own = coordinated_id(self._namespace)
+        states = roles.transactions(self._brokers)
+        return own if own in states else min(states, key=lambda name: (states[name] != "Ongoing", name), default=own)
 
     def _share_key(self, place: Place | None) -> str:
         """Return the name under which a share group's state of a partition is kept."""

@@ -1,7 +1,8 @@
-"""Requests to one Kafka broker in its wire protocol: whether it answers, the state of partitions, features, and what a
-share group has not settled.
+"""Requests to one Kafka broker in its wire protocol: whether it answers, the state of partitions, features,
+transactions, and what a share group has not settled.
 
-Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ShareGroupDescribe 1, DescribeShareGroupOffsets 1.
+Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ListTransactions 0, ShareGroupDescribe 1,
+DescribeShareGroupOffsets 1.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from clusters.common.framing import ask
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
-_SHARE_GROUP, _SHARE_OFFSETS = (77, 1), (90, 1)
+_TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
 UNKNOWN_TOPIC = 3
 _FINALIZED = 2
 """Tag of the finalized features in the response to ApiVersions 3."""
@@ -22,6 +23,8 @@ _FINALIZED = 2
 _CORRELATION = 1
 _NO_CLIENT_ID = -1
 _NO_TAGS = b"\0"
+_NONE = b"\x01"
+"""A compact array without elements."""
 
 
 class Refused(Exception):
@@ -109,6 +112,31 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
             field.skip(2)  # lowest level
             field.tags()
     return levels
+
+
+def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
+    """Return the state of the latest transaction of each transactional id that this broker coordinates, such as
+    `Ongoing` or `CompleteCommit`.
+
+    Raises:
+        Refused: it has not loaded them yet.
+        OSError: it does not answer in time, or is older than Kafka 3.0.
+        struct.error: the response has another format.
+    """
+    of_any_state = of_any_producer = _NONE
+    asked = of_any_state + of_any_producer + _NO_TAGS
+    response = _flexible(address, port, _TRANSACTIONS, asked, timeout_s)
+    response.skip(4)  # throttle time
+    _check(response.integer("h"))
+    for _ in range(response.varint() - 1):
+        response.compact()  # a state that there is not
+    states: dict[str, str] = {}
+    for _ in range(response.varint() - 1):
+        name = response.compact()
+        response.skip(8)  # producer id
+        states[name] = response.compact()
+        response.tags()
+    return states
 
 
 class ShareOffsets(NamedTuple):
@@ -236,9 +264,9 @@ class _Reader:
     def integers(self) -> tuple[int, ...]:
         return tuple(self.integer("i") for _ in range(self.integer("i")))
 
-    def compact(self) -> None:
-        """Skip a compact string, which may be null."""
-        self.skip(max(self.varint() - 1, 0))
+    def compact(self) -> str:
+        """Return a compact string; empty if it is null."""
+        return self.take(max(self.varint() - 1, 0)).decode()
 
     def text(self) -> None:
         """Skip a string, which may be null."""

@@ -19,6 +19,7 @@ from clusters.kafka.deploy.probe import (
     partition_states,
     share_members,
     share_offsets,
+    transactions,
 )
 
 ADDRESS = "127.0.0.1"
@@ -190,3 +191,20 @@ def test_the_members_of_a_share_group_are_counted() -> None:
 
     with _server(_flexible((77, 1), body)) as port:
         assert share_members(ADDRESS, port, "orders", 5) == 2
+
+
+def _listed(states: dict[str, str], error: int = 0) -> bytes:
+    each = b"".join(_compact(name) + struct.pack(">q", 7) + _compact(state) + b"\0" for name, state in states.items())
+    return struct.pack(">h", error) + b"\x01" + bytes([len(states) + 1]) + each + b"\0"
+
+
+def test_the_transactions_that_a_broker_coordinates_are_read() -> None:
+    states = {"pay-0": "Ongoing", "pay-1": "CompleteCommit"}
+
+    with _server(_flexible((66, 0), _listed(states))) as port:
+        assert transactions(ADDRESS, port, 5) == states
+
+
+def test_a_broker_that_still_loads_transactions_says_so() -> None:
+    with _server(_flexible((66, 0), _listed({}, error=14))) as port, pytest.raises(Refused):
+        transactions(ADDRESS, port, 5)
