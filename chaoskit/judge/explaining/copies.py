@@ -235,7 +235,7 @@ class _Partition:
         for former, following in pairwise(self._sites):
             replaced_ns = following.from_ns + LOOK_NS
             if replaced_ns <= acked_ns <= former.to_ns:
-                causes = self._causes({former.name}, replaced_ns, acked_ns)
+                causes = self._causes({former.name, following.name}, replaced_ns, acked_ns)
                 words = f"{former.name} was not aware that {following.name} had become leader at {_s(replaced_ns)}"
                 return SendFate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
@@ -356,7 +356,7 @@ class _Partition:
         in_sync = state.before.in_sync
         if copy is not None:
             kind, lack = Elects.DAMAGED, "had lost it"
-        elif in_sync is None or leader in in_sync:
+        elif in_sync is None or leader in in_sync or self._moved_in(state, leader, at_ns, acked_ns):
             kind, lack = Elects.LAGGING, "need not have had it yet"
         else:
             kind, lack = Elects.OUT_OF_SYNC, "was not in sync"
@@ -374,6 +374,15 @@ class _Partition:
         story = Story(f"{leader} became leader after {state.leader} at {_s(at_ns)}, and {lack}", causes)
         begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
         return SendFate(story, begun_ns)
+
+    def _moved_in(self, state: _State, leader: str, at_ns: int, acked_ns: int) -> bool:
+        """Return whether a host came in sync and became leader between two looks, because replicas were moved from or
+        to it. It then has what all in sync had before, as each of them does after `lag_ns`."""
+        lag_ns = self._mechanism.lag_ns
+        followed = lag_ns is not None and at_ns >= self._followed_ns(acked_ns, lag_ns) + LOOK_NS
+        movers = hosts_under(self._record.effects, Act.MOVES, at_ns - LOOK_NS, at_ns)
+        adding = leader in state.before.holders
+        return adding and not followed and bool(movers & {state.leader, leader})
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became

@@ -157,6 +157,35 @@ def test_what_the_leader_alone_had_is_passed_over_by_an_election_that_a_fault_ca
     assert rules([lost(30)], [killed], ONE, placements=moved(21)) == [None], "the new leader had it"
 
 
+def test_a_replica_that_was_moved_may_come_in_sync_and_lead_between_two_looks() -> None:
+    moves = effect("reassign", "n1", start_s=20, healed_s=40)
+    adding, gone = (19, 0, "n1", "n1 n2 n3 n4", ALL), (21, 0, "n4", "n2 n3 n4")
+    onto_it = placed((0, 0, "n1", ALL), adding, gone)
+
+    assert rules([lost(20.9)], [moves], ONE, placements=onto_it) == ["kafka.acks-one"]
+    assert rules([lost(20.9)], [moves], placements=onto_it) == [None], "all in sync had it"
+    assert rules([lost(20.9)], [], ONE, placements=onto_it) == [None], "by itself"
+    assert rules([lost(20.9)], [moves], ONE, placements=placed((0, 0, "n1", ALL), gone)) == [None], "it stored nothing"
+    others = replace(moves, targets=("n3",))
+    assert rules([lost(20.9)], [others], ONE, placements=onto_it) == [None], "a move of others"
+    killed = effect("kill", "n1", start_s=20, healed_s=40)
+    assert rules([lost(20.9)], [killed], ONE, placements=onto_it) == [None], "an unclean election"
+    late = placed((0, 0, "n1", ALL), (119, 0, "n1", "n1 n2 n3 n4", ALL), (121, 0, "n4", "n2 n3 n4"))
+    again = effect("reassign", "n1", start_s=120, healed_s=140)
+    told = rules([lost(20), lost(120.9)], [again], ONE, placements=late)
+    assert told == [None, "kafka.acks-one"], "all had the first one"
+
+
+@pytest.mark.parametrize("host", ["n1", "n2"])
+def test_a_leader_that_is_replaced_in_order_goes_on_until_it_is_told(host: str) -> None:
+    moves = effect("reassign", host, start_s=20, healed_s=40)
+
+    assert rules([lost(21.3), lost(23)], [moves], ONE, placements=moved(21)) == ["kafka.acks-one", None]
+    assert rules([lost(21.3)], [moves], placements=moved(21)) == [None], "all in sync had it"
+    assert rules([lost(21.3)], [effect("kill", "n1", start_s=20)], ONE, placements=moved(21)) == [None]
+    assert rules([lost(21.3)], [replace(moves, targets=("n3",))], ONE, placements=moved(21)) == [None]
+
+
 def test_a_leader_that_was_cut_off_goes_on_until_it_hears_of_its_successor() -> None:
     apart = effect("partition", "n1", start_s=20, healed_s=40, peers=["hosts"])
 
