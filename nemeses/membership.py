@@ -15,7 +15,7 @@ from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Tooled, Upgrade
 from chaoskit.contract.systems.system import System
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
@@ -62,7 +62,16 @@ class _Rounds:
     ended: list[str] = field(default_factory=list)
 
 
-class ElectLeader(Nemesis):
+class _Operated(Nemesis):
+    """Base of what operators do to all brokers with the system's own tools."""
+
+    def prepare(self, system: System, options: Any, parameters: Any) -> None:
+        """See `chaoskit.contract.faults.nemesis.Preparing`."""
+        if isinstance(system, Tooled):
+            system.prepare_tools(options)
+
+
+class ElectLeader(_Operated):
     """Elects other in-sync replicas as leaders of all partitions that the targets lead, without any failure."""
 
     summary = "elect other leaders for all partitions that the hosts lead"
@@ -102,7 +111,7 @@ class ElectLeader(Nemesis):
         return Evidence(answers_again(strike))
 
 
-class Reassign(Nemesis):
+class Reassign(_Operated):
     """Moves all replicas to other brokers, under load; healing moves them back."""
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
@@ -257,7 +266,10 @@ class RollingUpgrade(_OneByOne):
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
         """Download the release; see `chaoskit.contract.faults.nemesis.Preparing`."""
-        system.prepare(options.model_copy(update={"version": parameters.version}))
+        upgraded = options.model_copy(update={"version": parameters.version})
+        system.prepare(upgraded)
+        if isinstance(system, Tooled):
+            system.prepare_tools(upgraded)
 
     def inject(self, strike: Strike) -> None:
         upgraded = strike.kept(_Upgraded)

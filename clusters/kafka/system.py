@@ -74,6 +74,11 @@ class KafkaSystem:
     def prepare(self, options: KafkaOptions) -> None:
         checks.prepare(options)
 
+    def prepare_tools(self, options: KafkaOptions) -> None:
+        """See `chaoskit.contract.systems.operating.Tooled`."""
+        if artifacts.has_tools(options.version):
+            artifacts.fetch_tools(options.version)
+
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
         return options.model_copy(update={"topic": {}, "share_group": {}, "clients": "librdkafka"})
 

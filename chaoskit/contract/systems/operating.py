@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.contract.hosts.host import ServiceHost
+
+
+@runtime_checkable
+class Tooled(Protocol):
+    """Optional power of a system: what its operators use is downloaded apart from it."""
+
+    def prepare_tools(self, options: Any) -> None:
+        """Download it, so that no fault does so under load; `options` are the system's validated options.
+
+        Raises:
+            BadInput: it cannot be obtained.
+        """
+        ...
 
 
 @runtime_checkable

@@ -28,7 +28,7 @@ from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import SendFate, at_the_end
 from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
 from chaoskit.judge.explaining.links import LinkSite, reigns
-from chaoskit.judge.explaining.looks import AWAY, without_stale
+from chaoskit.judge.explaining.looks import AWAY, acknowledging, standing_at, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
 from chaoskit.model.place import Place
 
@@ -181,20 +181,10 @@ class _Partition:
         for effect in self._record.effects:
             yield from (effect.start_ns, effect.over_ns)
 
-    def _at(self, at_ns: int) -> Standing:
-        known = [standing for standing in self._standings if standing.at_ns <= at_ns]
-        return known[-1] if known else self._standings[0]
-
-    def _acknowledging(self, acked_ns: int) -> Standing:
-        """Return who stored the partition when a message was acknowledged: nobody acknowledges without a leader, so an
-        acknowledgement that arrives just after the leader was seen to be gone is still its own."""
-        before, now, soon = (self._at(acked_ns + ns) for ns in (-LOOK_NS, 0, LOOK_NS))
-        return before if before.leader and not now.leader and not soon.leader else now
-
     def _required(self, now: Standing, acked_ns: int, written_ns: int) -> frozenset[str]:
         """Return who must have had a message when it was acknowledged, of those between two looks: not who had ended
         before it was written."""
-        soon = self._at(acked_ns + LOOK_NS)
+        soon = standing_at(self._standings, acked_ns + LOOK_NS)
         required = self._mechanism.required
         if servers := self._mechanism.hosts or self._mechanism.anywhere:
             return frozenset(servers) - hosts_under(self._record.effects, AWAY, acked_ns, acked_ns - 1, proved=True)
@@ -213,7 +203,7 @@ class _Partition:
         """Return how messages went that were written and acknowledged then; None if a copy should be there."""
         if (unaware := self._by_former_leader(acked_ns)) is not None:
             return unaware
-        now = self._acknowledging(acked_ns)
+        now = acknowledging(self._standings, acked_ns)
         required = self._required(now, acked_ns, written_ns)
         state = _State({host: _Copy(acked_ns) for host in required}, now.leader, now, required)
         for at_ns, harm, standing in self._events(acked_ns, written_ns):
@@ -390,7 +380,7 @@ class _Partition:
         copy, standing, since_ns = state.copies.get(leader), state.before, at_ns - LOOK_NS
         if copy is not None and copy.gone is not None:
             since_ns = min(since_ns, copy.gone.effect.start_ns)
-            standing = self._at(copy.gone.effect.start_ns)
+            standing = standing_at(self._standings, copy.gone.effect.start_ns)
         every = standing.in_sync is None or self._mechanism.alone
         others = (standing.holders if every else standing.in_sync or frozenset()) - {leader}
         return others <= hosts_under(self._record.effects, AWAY | Act.STOPS, since_ns, at_ns)

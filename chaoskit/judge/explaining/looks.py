@@ -1,4 +1,4 @@
-"""Looks at the placements that show an earlier state, because who answered had just been away."""
+"""What looks at the placements show, without those that show an earlier state, because who answered had just been away."""
 
 from __future__ import annotations
 
@@ -39,3 +39,16 @@ def _is_stale(standing: Standing, before: Standing, following: Standing | None, 
     if following is None or following.in_sync is None or following.at_ns > at_ns + LOOK_NS:
         return False
     return not grown & following.in_sync and grown <= hosts_under(effects, AWAY | Act.STOPS, at_ns - LOOK_NS, at_ns)
+
+
+def standing_at(standings: Sequence[Standing], at_ns: int) -> Standing:
+    """Return what the last look before some time showed, or the first one."""
+    known = [standing for standing in standings if standing.at_ns <= at_ns]
+    return known[-1] if known else standings[0]
+
+
+def acknowledging(standings: Sequence[Standing], acked_ns: int) -> Standing:
+    """Return who stored the partition when a message was acknowledged: nobody acknowledges without a leader, so an
+    acknowledgement that arrives just after the leader was seen to be gone is still its own."""
+    before, now, soon = (standing_at(standings, acked_ns + ns) for ns in (-LOOK_NS, 0, LOOK_NS))
+    return before if before.leader and not now.leader and not soon.leader else now
