@@ -1,4 +1,4 @@
-"""What looks at the placements show, without those that show an earlier state, because who answered had just been away."""
+"""What looks at the placements show, without those of an earlier state: who answered had just been away."""
 
 from __future__ import annotations
 
