@@ -366,13 +366,12 @@ class _Partition:
         return SendFate(story, begun_ns)
 
     def _moved_in(self, state: _State, leader: str, at_ns: int, acked_ns: int) -> bool:
-        """Return whether a host came in sync and became leader between two looks, because replicas were moved from or
-        to it. It then has what all in sync had before, as each of them does after `lag_ns`."""
+        """Return whether a host came in sync and became leader between two looks, because replicas were moved to it. It
+        then has what all in sync had before, as each of them does after `lag_ns`."""
         lag_ns = self._mechanism.lag_ns
         followed = lag_ns is not None and at_ns >= self._followed_ns(acked_ns, lag_ns) + LOOK_NS
         movers = hosts_under(self._record.effects, Act.MOVES, at_ns - LOOK_NS, at_ns)
-        adding = leader in state.before.holders
-        return adding and not followed and bool(movers & {state.leader, leader})
+        return not followed and bool(movers & {state.leader, leader})
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became

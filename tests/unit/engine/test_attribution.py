@@ -165,7 +165,8 @@ def test_a_replica_that_was_moved_may_come_in_sync_and_lead_between_two_looks() 
     assert rules([lost(20.9)], [moves], ONE, placements=onto_it) == ["kafka.acks-one"]
     assert rules([lost(20.9)], [moves], placements=onto_it) == [None], "all in sync had it"
     assert rules([lost(20.9)], [], ONE, placements=onto_it) == [None], "by itself"
-    assert rules([lost(20.9)], [moves], ONE, placements=placed((0, 0, "n1", ALL), gone)) == [None], "it stored nothing"
+    unseen = placed((0, 0, "n1", ALL), gone)
+    assert rules([lost(20.9)], [moves], ONE, placements=unseen) == ["kafka.acks-one"], "it was added between two looks"
     others = replace(moves, targets=("n3",))
     assert rules([lost(20.9)], [others], ONE, placements=onto_it) == [None], "a move of others"
     killed = effect("kill", "n1", start_s=20, healed_s=40)
