@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
@@ -11,6 +12,7 @@ from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
 from chaoskit.contract.guarantees.promising import Promising
 from chaoskit.contract.mistakes import without_wrong
 from chaoskit.contract.systems.database import Database
+from chaoskit.contract.systems.system import InputFeeding, System
 from chaoskit.contract.workloads.application import (
     APPLICATION,
     APPLICATIONS,
@@ -21,6 +23,13 @@ from chaoskit.contract.workloads.application import (
 )
 from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.model import ClusterSpec, Scenario
+
+
+def fed(system: System, workload: Workload, options: Any) -> Any:
+    """Return the options of a workload: what feeds an application has the settings that the system's client needs."""
+    if isinstance(system, InputFeeding) and isinstance(workload, Applying):
+        return workload.fed(options, system.feeder)
+    return options
 
 
 def with_application(scenario: Scenario) -> Scenario:

@@ -18,7 +18,7 @@ from chaoskit.contract.systems.system import Fetching, System, between_clients, 
 from chaoskit.contract.workloads.application import Application, Applying
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.workload import CONSUMER, PRODUCER, SideTopics, Workload
-from chaoskit.scenario.applications import check_application, with_application, with_promise
+from chaoskit.scenario.applications import check_application, fed, with_application, with_promise
 from chaoskit.scenario.clusters import allowed_in, check_accepted, check_attach, check_drivers, check_hosts, check_rate
 from chaoskit.scenario.expected import check_expected, check_findable
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
@@ -195,7 +195,7 @@ class _Planning:
             tried(check_accepted, scenario.accept, system.guarantees)
         if not (provider and system and workload and disk and options and loading):
             self._fail()
-        disks = tuple(provider.disk_powers(disk))
+        loading, disks = fed(system, workload, loading), tuple(provider.disk_powers(disk))
         declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
         sound = [tried(setting.is_sound, options) for setting in system.guarantees.settings]
         if declared is None or not all(sound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from chaoskit.contract.clients.application import ApplicationClients
 from chaoskit.contract.clients.client import (
@@ -21,6 +22,7 @@ from chaoskit.contract.systems.operating import Decommissioning, Leadership, Mig
 from chaoskit.contract.systems.service import DataFiles
 from chaoskit.contract.systems.wire import Tapped
 from clusters.kafka.artifacts import has_tools
+from clusters.kafka.clients.settings import ALIASES
 from clusters.kafka.metadata import can_migrate
 from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.settings import KafkaOptions
@@ -45,6 +47,11 @@ NOTYET: Mapping[type, str] = {
 }
 
 
+_FEEDER = {"delivery.timeout.ms": 600_000, "max.in.flight.requests.per.connection": 1}
+"""Librdkafka stores messages twice once it has given a send up, and rarely when leadership moves with several requests
+in flight (issue 4953)."""
+
+
 def roles(options: KafkaOptions) -> tuple[str, ...]:
     """Return the roles that faults can name."""
     return ROLES if options.in_zookeeper else tuple(role for role in ROLES if role not in OF_ZOOKEEPER)
@@ -66,3 +73,9 @@ def of_clients(options: KafkaOptions) -> tuple[type, ...]:
         return (LogClients, TransactionalClients, *shared)
     logs = (LogClients, SeekingClients, DeletingClients, TransactionalClients)
     return (*logs, FeedClients, ApplicationClients, *shared)
+
+
+def of_feeder(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a producer that feeds an application: as given, and those with which it sends once."""
+    named = {ALIASES.get(key, key) for key in given}
+    return {**{key: value for key, value in _FEEDER.items() if key not in named}, **given}

@@ -92,6 +92,10 @@ class KafkaSystem:
         """See `chaoskit.contract.systems.system.Naming`: a scenario may name them otherwise."""
         return {**connection, CLIENT_ID: client}
 
+    def feeder(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `chaoskit.contract.systems.system.InputFeeding`."""
+        return powers.of_feeder(given)
+
     def imposed(self, options: KafkaOptions, topic: Topic) -> Mapping[str, int]:
         """See `chaoskit.contract.systems.system.Imposing`."""
         return compaction.imposed(options, topic)

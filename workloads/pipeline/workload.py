@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import Problems
@@ -72,6 +72,12 @@ class PipelineWorkload:
     def promises(self, declared: Declared) -> Mapping[str, str]:
         """See `chaoskit.contract.guarantees.promising.Promising`."""
         return promises(declared)
+
+    def fed(
+        self, options: PipelineOptions, feeder: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    ) -> PipelineOptions:
+        """See `chaoskit.contract.workloads.application.Applying`."""
+        return options if options.queued else options.model_copy(update={"producer": dict(feeder(options.producer))})
 
     def application(self, options: PipelineOptions) -> Application | None:
         """See `chaoskit.contract.workloads.application.Applying`."""

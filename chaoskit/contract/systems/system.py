@@ -124,6 +124,16 @@ class Imposing(Protocol):
 
 
 @runtime_checkable
+class InputFeeding(Protocol):
+    """Optional power of a system: by default its client may store twice what it sends once."""
+
+    def feeder(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the settings of the producer that feeds an application under test: as given, and those with which it
+        does not send an input twice."""
+        ...
+
+
+@runtime_checkable
 class Naming(Protocol):
     """Optional power of a system: its clients tell it their names, by which faults on messages choose them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -72,6 +72,11 @@ class Applying(Protocol):
 
     def application(self, options: Any) -> Application | None:
         """Return how its instances are run; None: there are none."""
+        ...
+
+    def fed(self, options: Any, feeder: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Any:
+        """Return the options in which the producer of inputs has the settings that a system's `feeder` makes of those
+        that are given."""
         ...
 
 

@@ -26,7 +26,7 @@ from chaoskit.history.compacting.placements import Standing
 from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import SendFate, at_the_end
-from chaoskit.judge.explaining.harms import Harm, causes_of_election, harms_of, hosts_under
+from chaoskit.judge.explaining.harms import TOLD_NS, Harm, causes_of_election, harms_of, hosts_under, moving
 from chaoskit.judge.explaining.links import LinkSite, reigns
 from chaoskit.judge.explaining.looks import AWAY, acknowledging, standing_at, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
@@ -150,9 +150,9 @@ class _Partition:
                 yield fate
 
     def _looked_at(self, record: Record, place: Place) -> list[Standing]:
-        if servers := self._mechanism.hosts or self._mechanism.anywhere:
-            return [Standing(NEVER, "", frozenset(servers))]
-        return without_stale(record.placements.standings(place), record.effects)
+        servers = self._mechanism.hosts or self._mechanism.anywhere
+        looks = [Standing(NEVER, "", frozenset(servers))] if servers else record.placements.standings(place)
+        return without_stale(looks, record.effects)
 
     @cached_property
     def _sorted_edges(self) -> list[int]:
@@ -177,7 +177,7 @@ class _Partition:
         for harm in self._harms:
             yield from (harm.since_ns, harm.until_ns + 1, harm.back_ns)
         for site in self._sites:
-            yield site.to_ns
+            yield from (site.to_ns, site.to_ns + TOLD_NS)
         for effect in self._record.effects:
             yield from (effect.start_ns, effect.over_ns)
 
@@ -223,9 +223,10 @@ class _Partition:
         if self._mechanism.required is not Required.LEADER or not self._mechanism.elects & Elects.LAGGING:
             return None
         for former, following in pairwise(self._sites):
-            replaced_ns = following.from_ns + LOOK_NS
-            if replaced_ns <= acked_ns <= former.to_ns:
-                causes = self._causes({former.name, following.name}, replaced_ns, acked_ns)
+            replaced_ns, two = following.from_ns + LOOK_NS, {former.name, following.name}
+            told_ns = replaced_ns + TOLD_NS * moving(self._record.effects, two, replaced_ns)
+            if replaced_ns <= acked_ns <= max(former.to_ns, told_ns):
+                causes = self._causes(two, replaced_ns, acked_ns)
                 words = f"{former.name} was not aware that {following.name} had become leader at {_s(replaced_ns)}"
                 return SendFate(Story(words, causes), replaced_ns, stale=True) if causes else None
         return None
@@ -346,7 +347,7 @@ class _Partition:
         in_sync = state.before.in_sync
         if copy is not None:
             kind, lack = Elects.DAMAGED, "had lost it"
-        elif in_sync is None or leader in in_sync or self._moved_in(state, leader, at_ns, acked_ns):
+        elif in_sync is None or leader in in_sync or self._moved_in(state, standing, at_ns, acked_ns):
             kind, lack = Elects.LAGGING, "need not have had it yet"
         else:
             kind, lack = Elects.OUT_OF_SYNC, "was not in sync"
@@ -365,13 +366,13 @@ class _Partition:
         begun_ns = min([at_ns - LOOK_NS, *(cause.start_ns for cause in causes)])
         return SendFate(story, begun_ns)
 
-    def _moved_in(self, state: _State, leader: str, at_ns: int, acked_ns: int) -> bool:
+    def _moved_in(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> bool:
         """Return whether a host came in sync and became leader between two looks, because replicas were moved to it. It
         then has what all in sync had before, as each of them does after `lag_ns`."""
-        lag_ns = self._mechanism.lag_ns
-        followed = lag_ns is not None and at_ns >= self._followed_ns(acked_ns, lag_ns) + LOOK_NS
-        movers = hosts_under(self._record.effects, Act.MOVES, at_ns - LOOK_NS, at_ns)
-        return not followed and bool(movers & {state.leader, leader})
+        lag_ns, holders = self._mechanism.lag_ns, state.before.holders
+        if lag_ns is not None and at_ns >= self._followed_ns(acked_ns, lag_ns) + LOOK_NS:
+            return False
+        return standing.holders != holders and moving(self._record.effects, {state.leader, standing.leader}, at_ns)
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became
@@ -386,8 +387,8 @@ class _Partition:
 
     def _enough_away(self, state: _State, standing: Standing, at_ns: int) -> bool:
         """Return whether as many of those that must be in sync had ended as it takes for a damaged one to lead."""
-        ended = hosts_under(self._record.effects, Act.ENDS, NEVER, at_ns) & standing.holders & state.required
-        return len(ended) >= self._mechanism.away
+        ended = hosts_under(self._record.effects, Act.ENDS, NEVER, at_ns)
+        return len(ended & standing.holders & state.required) >= self._mechanism.away
 
     def _causes(self, hosts: set[str], at_ns: int, acked_ns: int) -> tuple[Effect, ...]:
         return causes_of_election(self._record, hosts, at_ns, acked_ns, self._mechanism.lag_ns or 0)

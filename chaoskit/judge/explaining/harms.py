@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.guarantees.mechanism import WRITTEN_BACK_NS, Copies
@@ -12,6 +13,9 @@ from chaoskit.judge.explaining.derived import joined
 from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, names_role
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
 from chaoskit.model.place import Place
+
+TOLD_NS = SECOND
+"""How long a leader that runs and is replaced in order may go on before it is told, on a busy machine."""
 
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
 """What may make a follower lag, or an election happen."""
@@ -95,6 +99,11 @@ def hosts_under(
         and effect.over_ns >= since_ns
         for host in effect.targets
     }
+
+
+def moving(effects: Sequence[Effect], hosts: set[str], at_ns: int) -> bool:
+    """Return whether leaders or replicas were moved from or to one of some hosts by a look, or shortly before."""
+    return bool(hosts_under(effects, Act.MOVES, at_ns - LOOK_NS, at_ns) & hosts)
 
 
 def causes_of_election(record: Record, hosts: set[str], at_ns: int, acked_ns: int, lag_ns: int) -> tuple[Effect, ...]:

@@ -14,9 +14,6 @@ from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
 from chaoskit.model.place import Place
 
-_TOLD_NS = SECOND
-"""How long a leader that runs and was replaced in order may go on before it is told, on a busy machine."""
-
 UNAWARE_NS = 10 * SECOND
 """How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut
 try again after a pause that grows with the time they were (RFC 6298, back-off)."""
@@ -78,20 +75,15 @@ def reigns(placements: Placements, place: Place, effects: Sequence[Effect]) -> l
     sites = []
     for index, standing in enumerate(changes):
         from_ns = standing.at_ns - LOOK_NS if index else NEVER
-        to_ns = FOREVER
-        if index + 1 < len(changes):
-            to_ns = _aware_ns(standing.leader, changes[index + 1].leader, changes[index + 1].at_ns, effects)
-        sites.append(LinkSite(standing.leader, standing.leader, from_ns, to_ns))
+        to_ns = changes[index + 1].at_ns if index + 1 < len(changes) else FOREVER
+        sites.append(LinkSite(standing.leader, standing.leader, from_ns, _aware_ns(standing.leader, to_ns, effects)))
     return sites
 
 
-def _aware_ns(leader: str, successor: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
+def _aware_ns(leader: str, replaced_ns: int, effects: Sequence[Effect]) -> int:
     """Return when a former leader knew at the latest that it was replaced, at a look or shortly before."""
     known_ns = replaced_ns
     for effect in effects:
-        moves = effect.acts & Act.MOVES and {leader, successor} & set(effect.targets)
-        if moves and effect.start_ns <= replaced_ns <= effect.over_ns + LOOK_NS:
-            known_ns = max(known_ns, replaced_ns + _TOLD_NS)
         unaware = effect.acts & (Act.SILENCES | Act.CUTS | Act.DROPS | Act.BREAKS) and not effect.acts & Act.ENDS
         held = effect.start_ns - CLOCKS_NS <= replaced_ns <= effect.over_ns + LOOK_NS
         if unaware and held and effect.on_hosts and (effect.on_links or leader in effect.targets):
