@@ -26,7 +26,7 @@ from chaoskit.history.compacting.placements import Standing
 from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.ends import SendFate, at_the_end
-from chaoskit.judge.explaining.harms import TOLD_NS, Harm, causes_of_election, harms_of, hosts_under, moving
+from chaoskit.judge.explaining.harms import IN_ORDER, TOLD_NS, Harm, acted_on, causes_of_election, harms_of, hosts_under
 from chaoskit.judge.explaining.links import LinkSite, reigns
 from chaoskit.judge.explaining.looks import AWAY, acknowledging, standing_at, without_stale
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, NONE, Ints, Record
@@ -224,7 +224,7 @@ class _Partition:
             return None
         for former, following in pairwise(self._sites):
             replaced_ns, two = following.from_ns + LOOK_NS, {former.name, following.name}
-            told_ns = replaced_ns + TOLD_NS * moving(self._record.effects, two, replaced_ns)
+            told_ns = replaced_ns + TOLD_NS * acted_on(self._record, IN_ORDER, two, replaced_ns)
             if replaced_ns <= acked_ns <= max(former.to_ns, told_ns):
                 causes = self._causes(two, replaced_ns, acked_ns)
                 words = f"{former.name} was not aware that {following.name} had become leader at {_s(replaced_ns)}"
@@ -369,10 +369,10 @@ class _Partition:
     def _moved_in(self, state: _State, standing: Standing, at_ns: int, acked_ns: int) -> bool:
         """Return whether a host came in sync and became leader between two looks, because replicas were moved to it. It
         then has what all in sync had before, as each of them does after `lag_ns`."""
-        lag_ns, holders = self._mechanism.lag_ns, state.before.holders
-        if lag_ns is not None and at_ns >= self._followed_ns(acked_ns, lag_ns) + LOOK_NS:
+        lag_ns, two = self._mechanism.lag_ns, {state.leader, standing.leader}
+        if standing.holders == state.before.holders or not acted_on(self._record, Act.MOVES, two, at_ns):
             return False
-        return standing.holders != holders and moving(self._record.effects, {state.leader, standing.leader}, at_ns)
+        return lag_ns is None or at_ns < self._followed_ns(acked_ns, lag_ns) + LOOK_NS
 
     def _nobody_else(self, state: _State, leader: str, at_ns: int) -> bool:
         """Return whether all others that were in sync, or all that store the partition, were away when a host became

@@ -14,8 +14,8 @@ from chaoskit.judge.explaining.links import UNAWARE_NS, is_brief, names_role
 from chaoskit.judge.explaining.record import CLOCKS_NS, LOOK_NS, NEVER, Record
 from chaoskit.model.place import Place
 
-TOLD_NS = SECOND
-"""How long a leader that runs and is replaced in order may go on before it is told, on a busy machine."""
+IN_ORDER, TOLD_NS = Act.MOVES | Act.STOPS, SECOND
+"""What replaces a leader that runs; how long it may go on before it is told, on a busy machine."""
 
 _DISTURBS = Act.ENDS | Act.STOPS | Act.SILENCES | Act.MOVES | Act.CUTS | Act.BREAKS | Act.DROPS | Act.SLOWS | Act.DELAYS
 """What may make a follower lag, or an election happen."""
@@ -101,9 +101,9 @@ def hosts_under(
     }
 
 
-def moving(effects: Sequence[Effect], hosts: set[str], at_ns: int) -> bool:
-    """Return whether leaders or replicas were moved from or to one of some hosts by a look, or shortly before."""
-    return bool(hosts_under(effects, Act.MOVES, at_ns - LOOK_NS, at_ns) & hosts)
+def acted_on(record: Record, acts: Act, hosts: set[str], at_ns: int) -> bool:
+    """Return whether some acts were done to one of some hosts at a look, or shortly before."""
+    return bool(hosts_under(record.effects, acts, at_ns - LOOK_NS, at_ns) & hosts)
 
 
 def causes_of_election(record: Record, hosts: set[str], at_ns: int, acked_ns: int, lag_ns: int) -> tuple[Effect, ...]:

@@ -177,9 +177,9 @@ def test_a_replica_that_was_moved_may_come_in_sync_and_lead_between_two_looks() 
     assert told == [None, "kafka.acks-one"], "all had the first one"
 
 
-@pytest.mark.parametrize("host", ["n1", "n2"])
-def test_a_leader_that_is_replaced_in_order_goes_on_until_it_is_told(host: str) -> None:
-    moves = effect("reassign", host, start_s=20, healed_s=40)
+@pytest.mark.parametrize(("kind", "host"), [("reassign", "n1"), ("reassign", "n2"), ("restart", "n1")])
+def test_a_leader_that_is_replaced_in_order_goes_on_until_it_is_told(kind: str, host: str) -> None:
+    moves = effect(kind, host, start_s=20, healed_s=40)
 
     assert rules([lost(21.3), lost(23)], [moves], ONE, placements=moved(21)) == ["kafka.acks-one", None]
     assert rules([lost(21.3)], [moves], placements=moved(21)) == [None], "all in sync had it"
