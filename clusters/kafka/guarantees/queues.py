@@ -38,8 +38,7 @@ def _confirmed_in_vain(declared: Declared) -> Sequence[Mechanism]:
         "Kafka's share consumer goes on in a session that ended with its broker, and confirms acknowledgements that no "
         "broker has"
     )
-    path = (Party.CONSUMER, Party.LEADER)
-    return (Session(why=why, path=path, by=Act.ENDS | Act.STOPS, group=True),)
+    return (Session(why=why, path=(Party.LEADER,), by=Act.ENDS | Act.STOPS),)
 
 
 def _limited(declared: Declared) -> Sequence[Mechanism]:
