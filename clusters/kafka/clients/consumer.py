@@ -50,6 +50,7 @@ class KafkaConsumer:
         self._paused = False
         self._subscribed = False
         self._closing = False
+        self._dead: str | None = None
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
@@ -106,7 +107,7 @@ class KafkaConsumer:
         rebalances = self._rebalances
         first = self._consumer.poll(timeout_s)
         if first is None:
-            return [], lost, failure
+            return [], lost, self._dead
         # consume() waits until it has as many messages as requested; with a timeout of 0 it returns what is available.
         deliveries, others = delivered(Delivery, [first, *self._consumer.consume(messages_max - 1, 0)])
         for message in others:
@@ -117,6 +118,8 @@ class KafkaConsumer:
                 lost.append(PositionLost(message.topic(), message.partition(), error.name()))
             else:
                 failure = error.name()
+                # librdkafka says so once, and then returns nothing for ever.
+                self._dead = failure if error.code() == KafkaError._FATAL else self._dead
         if self._rebalances == rebalances:  # otherwise they may be of a partition that is not owned any more
             # A partition's messages are in order, so that the last one counts.
             places = dict(zip(((delivery[0], delivery[1]) for delivery in deliveries), deliveries, strict=True))

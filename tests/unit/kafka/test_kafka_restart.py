@@ -5,10 +5,11 @@ rebalance raises can be caught.
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from clusters.kafka.clients.consumer import KafkaConsumer
 
@@ -87,3 +88,26 @@ def test_what_a_rebalance_raises_can_be_caught() -> None:
 
     with pytest.raises(KafkaException):
         consumer.close()
+
+
+class _Ended:
+    """A client that failed for good: it says so once."""
+
+    def __init__(self) -> None:
+        self.said: list[Any] = [SimpleNamespace(error=lambda: KafkaError(KafkaError._FATAL))]
+
+    def poll(self, timeout_s: float) -> Any:
+        return self.said.pop() if self.said else None
+
+    def consume(self, count: int, timeout_s: float) -> list[Any]:
+        return []
+
+
+def test_a_consumer_that_failed_for_good_says_so_at_each_poll() -> None:
+    consumer = KafkaConsumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g"})
+    assert consumer.poll(0, 1)[2] is None
+    client, stub = consumer._consumer, _Ended()
+    consumer._consumer = stub  # type: ignore[assignment]
+
+    assert [consumer.poll(0, 1)[2] for _ in range(3)] == ["_FATAL"] * 3
+    client.close()
