@@ -12,6 +12,7 @@ from chaoskit.contract.guarantees.guarantee import Declared, Guarantees
 from chaoskit.contract.guarantees.promising import Promising
 from chaoskit.contract.mistakes import without_wrong
 from chaoskit.contract.systems.database import Database
+from chaoskit.contract.systems.service import ClassPath
 from chaoskit.contract.systems.system import InputFeeding, System
 from chaoskit.contract.workloads.application import (
     APPLICATION,
@@ -49,12 +50,18 @@ def with_application(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"cluster": cluster.model_copy(update=beside)})
 
 
-def check_application(cluster: ClusterSpec) -> None:
-    """Reject instances where there is no lab.
+def check_application(cluster: ClusterSpec, system: System, options: Any, workload: Workload, load: Any) -> None:
+    """Reject instances where there is no lab, and a class path that the system does not have.
 
     Raises:
         BadInput: names the key and the remedy.
     """
+    application = workload.application(load) if isinstance(workload, Applying) else None
+    words = (*application.run, *application.env.values()) if application else ()
+    if any("{jars}" in word for word in words) and ClassPath not in system.service_powers(options):
+        raise BadInput(
+            "workload.application.run: there are no {jars} of this system; write the class path of your program"
+        )
     if cluster.applications and cluster.attach:
         raise BadInput(
             "workload.application.run: instances are started on hosts of a lab; with cluster.attach, run them yourself "

@@ -206,7 +206,7 @@ class _Planning:
         tried(check_drivers, scenario, provider, disk)
         tried(check_record, scenario, system, declared)
         tried(check_backlog, scenario, declared)
-        tried(check_application, cluster)
+        tried(check_application, cluster, system, options, workload, loading)
         if not self._recorded:
             tried(check_findable, scenario.expect, installed.anomalies(), declared)
             if cluster.attach:

@@ -19,7 +19,7 @@ from chaoskit.contract.clients.ledger import LedgerClients
 from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
-from chaoskit.contract.systems.service import DataFiles
+from chaoskit.contract.systems.service import ClassPath, DataFiles
 from chaoskit.contract.systems.wire import Tapped
 from clusters.kafka.artifacts import has_tools
 from clusters.kafka.clients.settings import ALIASES
@@ -63,7 +63,7 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     upgrade = () if options.in_zookeeper else (Upgrade,)
     migration = (Migration,) if can_migrate(options) else ()
     tapped = () if options.security else (Tapped,)
-    return (Installation, DataFiles, *upgrade, *migration, *by_tools, *tapped)
+    return (Installation, DataFiles, ClassPath, *upgrade, *migration, *by_tools, *tapped)
 
 
 def of_clients(options: KafkaOptions) -> tuple[type, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaoskit.base import store
-from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.base.errors import RunFailed
 from chaoskit.contract.event import Watcher
 from chaoskit.contract.power import optional
 from chaoskit.contract.systems.service import ClassPath, Endpoints
@@ -77,10 +77,6 @@ def _names(
         names["endpoints"] = endpoints.endpoints()
     if (jars := optional(deployment.service, ClassPath)) is not None:
         names["jars"] = jars.class_path()
-    elif any("{jars}" in text for text in (*application.run, *application.env.values())):
-        raise BadInput(
-            "workload.application.run: there are no {jars} of this system; write the class path of your program"
-        )
     if tenancy.database:
         names["url"] = tenancy.database
     served = {topic: path for client in fleet.clients for topic, path in client.worker.result.get("serves", {}).items()}

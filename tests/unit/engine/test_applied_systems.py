@@ -1,4 +1,4 @@
-"""What feeds an application has settings with which it sends nothing twice, unless the scenario has others."""
+"""What a system has for an application under test: settings with which its inputs are sent once, and a class path."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from chaoskit.base.errors import BadInput
 from chaoskit.contract.installed import system, workload
-from chaoskit.scenario.applications import fed
+from chaoskit.scenario.applications import check_application, fed
+from chaoskit.scenario.model import ClusterSpec
 from clusters.kafka.clients.settings import resolve_producer
 from workloads.log.workload import LogWorkload
 
@@ -53,3 +55,15 @@ def test_other_workloads_are_as_they_were() -> None:
     options = LogWorkload().options()
 
     assert fed(system("kafka", "system"), LogWorkload(), options) is options
+
+
+@pytest.mark.parametrize("where", ["run", "env"])
+def test_a_class_path_that_there_is_not_is_refused_before_anything_starts(where: str) -> None:
+    application = {"run": ["java", "X"], where: ["-cp", "{jars}"] if where == "run" else {"CLASSPATH": "{jars}"}}
+    pipeline = workload("pipeline", "pipeline")
+    options = pipeline.options.model_validate({**_PIPELINE, "application": application})
+    kafka, pulsar = (system(name, "system") for name in ("kafka", "pulsar"))
+
+    check_application(ClusterSpec(system="kafka"), kafka, kafka.options(), pipeline, options)
+    with pytest.raises(BadInput, match=r"there are no \{jars\} of this system"):
+        check_application(ClusterSpec(system="pulsar"), pulsar, pulsar.options(), pipeline, options)
