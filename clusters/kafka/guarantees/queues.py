@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Declared, Rule
 from chaoskit.contract.guarantees.mechanism import Choice, Mechanism, Party, Session
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.traits import Queueing
-from clusters.kafka.artifacts import parse_version
 from clusters.kafka.guarantees.models import of_model
 from clusters.kafka.guarantees.storing import disks_lost, files_changed, internal_os_flush, os_flush
 
@@ -25,20 +23,6 @@ def _state_forgotten(declared: Declared) -> Sequence[Mechanism]:
 def _acquired_forgotten(_: Declared) -> Sequence[Mechanism]:
     why = "which messages members have, and for how many times, is in the memory of the partition's leader"
     return (Session(why=why, path=(Party.CONSUMER, Party.LEADER, Party.BROKERS), group=True),)
-
-
-_SESSIONS_MENDED = (4, 4)
-
-
-def _confirmed_in_vain(declared: Declared) -> Sequence[Mechanism]:
-    options = declared.options
-    if options.clients != "java" or parse_version(options.version) >= _SESSIONS_MENDED:
-        return ()
-    why = (
-        "Kafka's share consumer goes on in a session that ended with its broker, and confirms acknowledgements that no "
-        "broker has"
-    )
-    return (Session(why=why, path=(Party.LEADER,), by=Act.ENDS | Act.STOPS),)
 
 
 def _limited(declared: Declared) -> Sequence[Mechanism]:
@@ -86,16 +70,6 @@ QUEUE_RULES = (
         "kafka/share-group:power-flush-each",
         "kafka/share-group:quiet",
         alone=True,
-    ),
-    Rule(
-        "kafka.confirmed-in-vain",
-        ("duplicate",),
-        of_model(QUEUE, _confirmed_in_vain),
-        "use version: 4.4.0 or later",
-        "KAFKA-20330",
-        "kafka/share-restart:v4-2",
-        "kafka/share-restart:v4-4",
-        known="https://issues.apache.org/jira/browse/KAFKA-20330",
     ),
 )
 

@@ -22,6 +22,9 @@ from clusters.kafka.shares.groups import unsettled
 
 _MODE = "share.acknowledgement.mode"
 _SETTLES_S = 5.0
+NOT_ANSWERED = "NotAnswered"
+"""The client did not say what became of an acknowledgement; `ShareQueues.java` says so, too."""
+
 _KINDS = {"ack": AcknowledgeType.ACCEPT, "nack": AcknowledgeType.RELEASE, "reject": AcknowledgeType.REJECT}
 
 
@@ -57,14 +60,19 @@ class KafkaShareConsumer:
         return arrivals, error
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
+        settled = [self._held.pop(tag) for tag in tags]
         try:
-            for tag in tags:
-                self._consumer.acknowledge(self._held.pop(tag), _KINDS[how])
-            answers = self._consumer.commit_sync(_SETTLES_S)
+            for message in settled:
+                self._consumer.acknowledge(message, _KINDS[how])
+            told = self._consumer.commit_sync(_SETTLES_S)
         except KafkaException as error:
             return INFO, error.args[0].name()
-        failures = [error for error in answers.values() if error is not None]
-        return (INFO, failures[0].args[0].name()) if failures else (OK, None)
+        failures = [error for error in told.values() if error is not None]
+        if failures:
+            return INFO, failures[0].args[0].name()
+        answered = {(place.topic, place.partition) for place in told}
+        every = all((message.topic(), message.partition()) in answered for message in settled)
+        return (OK, None) if every else (INFO, NOT_ANSWERED)
 
     def changes(self) -> list[ConsumerChange]:
         """Return none: brokers never end a consumer and leave its connection."""

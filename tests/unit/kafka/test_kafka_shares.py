@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import guaranteed
 import pytest
-from confluent_kafka import AcknowledgeType, KafkaError, KafkaException
+from confluent_kafka import AcknowledgeType, KafkaError, KafkaException, TopicPartition
 from guaranteed import effect
 
 from chaoskit.base.errors import BadInput
@@ -24,7 +24,7 @@ from clusters.kafka.powers import of_clients
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.shares import consumer as module
 from clusters.kafka.shares import groups
-from clusters.kafka.shares.consumer import KafkaShareConsumer
+from clusters.kafka.shares.consumer import NOT_ANSWERED, KafkaShareConsumer
 from clusters.kafka.shares.queues import check_queues, group_settings, imposed
 
 ALL = ("n1", "n2", "n3")
@@ -103,6 +103,9 @@ class Message:
     def topic(self) -> str:
         return "queue-0"
 
+    def partition(self) -> int:
+        return 0
+
     def value(self) -> bytes:
         return b"%d" % self.number
 
@@ -114,7 +117,7 @@ class Member:
     """A share consumer that refuses to poll before everything is acknowledged, like librdkafka."""
 
     batches: ClassVar[list[list[Message]]] = []
-    answers: ClassVar[Mapping[str, KafkaException | None]] = {}
+    answers: ClassVar[Mapping[TopicPartition, KafkaException | None]] = {TopicPartition("queue-0", 0): None}
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
@@ -135,7 +138,7 @@ class Member:
         self.open.remove(message.number)
         self.acknowledged.append((message.number, kind))
 
-    def commit_sync(self, timeout_s: float) -> Mapping[str, KafkaException | None]:
+    def commit_sync(self, timeout_s: float) -> Mapping[TopicPartition, KafkaException | None]:
         return self.answers
 
 
@@ -168,11 +171,20 @@ def test_each_way_to_settle_is_told(consumer: KafkaShareConsumer) -> None:
     assert member.acknowledged == [(0, AcknowledgeType.RELEASE), (1, AcknowledgeType.REJECT)]
 
 
+def test_an_acknowledgement_of_which_nothing_is_said_is_unknown(
+    consumer: KafkaShareConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Member, "answers", {TopicPartition("queue-1", 0): None})
+    first, _ = consumer.poll(0.001, 100)[0]
+
+    assert consumer.settle([first.tag], "ack") == (INFO, NOT_ANSWERED)
+
+
 def test_an_acknowledgement_that_was_refused_is_not_known_to_be_of_no_effect(
     consumer: KafkaShareConsumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal = KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT))
-    monkeypatch.setattr(Member, "answers", {"queue-0/0": refusal})
+    monkeypatch.setattr(Member, "answers", {TopicPartition("queue-0", 0): refusal})
     (arrival, *_), _ = consumer.poll(0.001, 100)
 
     assert consumer.settle([arrival.tag], "ack") == (INFO, "REQUEST_TIMED_OUT")

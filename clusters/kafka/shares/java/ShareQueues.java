@@ -17,7 +17,6 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -63,6 +62,9 @@ final class ShareQueues extends Queues {
       consumer.close(LEAVES);
     }
   }
+
+  /** Kafka's client did not say what became of an acknowledgement. */
+  private static final class NotAnswered extends Exception {}
 
   /** How a delivery is settled, or that it is held, and what completes when the broker has answered. */
   private static final class Settlement {
@@ -213,21 +215,22 @@ final class ShareQueues extends Queues {
       if (all.isEmpty()) {
         return;
       }
-      Map<TopicPartition, KafkaException> failures = new HashMap<>();
+      Map<TopicPartition, Optional<KafkaException>> answers = new HashMap<>();
       try {
         all.forEach(each -> consumer.acknowledge(each.record, each.how));
-        Map<TopicIdPartition, Optional<KafkaException>> answers = consumer.commitSync(SETTLES);
-        answers.forEach((place, error) -> error.ifPresent(cause -> failures.put(place.topicPartition(), cause)));
+        consumer.commitSync(SETTLES).forEach((place, error) -> answers.put(place.topicPartition(), error));
       } catch (KafkaException | IllegalStateException error) {
         all.forEach(each -> each.settled.completeExceptionally(error));
         return;
       }
       for (Settlement each : all) {
-        KafkaException failure = failures.get(each.partition());
-        if (failure == null) {
-          each.settled.complete(null);
+        Optional<KafkaException> answer = answers.get(each.partition());
+        if (answer == null) { // it has results of those that were acknowledged, or failed: nobody knows
+          each.settled.completeExceptionally(new NotAnswered());
+        } else if (answer.isPresent()) {
+          each.settled.completeExceptionally(answer.get());
         } else {
-          each.settled.completeExceptionally(failure);
+          each.settled.complete(null);
         }
       }
     }
