@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.clients.client import Settlement
-from chaoskit.contract.clients.queue import Arrival, Holding, QueueClients, QueueConsumer
+from chaoskit.contract.clients.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.choices import Choices
 from chaoskit.load.dead_letters import note_death
@@ -69,7 +69,6 @@ class QueueReceiver(Draining):
         arrivals, error = self.consumer.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
         received_ns, values = self._recorder.received(op, [arrival.delivery for arrival in arrivals])
         chosen: dict[str, list[tuple[Arrival, int]]] = {"nack": [], "reject": [], "ack": []}
-        left: list[int] = []
         for arrival, value in zip(arrivals, values, strict=True):
             if value != payload.NO_VALUE:
                 note_death(self._recorder, op, arrival, value)
@@ -77,16 +76,12 @@ class QueueReceiver(Draining):
                 chosen["nack"].append((arrival, value))
             elif self._choices.rejects(value):
                 chosen["reject"].append((arrival, value))
-            elif self._choices.leaves(value):
-                left.append(arrival.tag)
-            else:
+            elif not self._choices.leaves(value):
                 chosen["ack"].append((arrival, value))
         again = self._note_cancelled(op)
         self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
         if again:
             self._note_subscribed(again)
-        if left and isinstance(self.consumer, Holding):
-            self.consumer.hold(left)
         self._settle(chosen["nack"], "nack")
         self._settle(chosen["reject"], "reject")
         self._settle(chosen["ack"], "ack")

@@ -145,15 +145,6 @@ class QueueConsumer(Protocol):
 
 
 @runtime_checkable
-class Holding(Protocol):
-    """Optional power of a consumer whose system waits for what it delivered: receive others all the same."""
-
-    def hold(self, tags: Sequence[int]) -> None:
-        """Keep deliveries unsettled until the consumer ends, and renew their locks if they would expire."""
-        ...
-
-
-@runtime_checkable
 class QueueClients(Protocol):
     """Optional power of a system's clients: publishers to, and consumers of, queues. A queue is a topic with the one
     partition 0."""

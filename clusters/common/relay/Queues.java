@@ -45,9 +45,6 @@ abstract class Queues {
       return acknowledge();
     }
 
-    /** Keeps it for its consumer, who goes on to receive. */
-    default void hold() {}
-
     /** It is settled: there is room for another one. */
     void leave();
   }
@@ -93,9 +90,6 @@ abstract class Queues {
         case 'n':
         case 'r':
           answer.writeUTF(settle(tags(in), kind));
-          break;
-        case 'h':
-          tags(in).forEach(tag -> unsettled.get(tag).hold());
           break;
         case 'e':
           answer.writeInt(end() ? 1 : 0);

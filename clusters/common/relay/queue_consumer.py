@@ -75,10 +75,6 @@ class JavaQueueConsumer(ABC):
         self._unsettled.difference_update(() if error else tags)
         return (INFO, error) if error else (OK, None)
 
-    def hold(self, tags: Sequence[int]) -> None:
-        """See `chaoskit.contract.clients.queue.Holding`."""
-        self._ask(b"h" + struct.pack(f">i{len(tags)}q", len(tags), *tags))
-
     def changes(self) -> list[ConsumerChange]:
         """Return none: a broker never ends a consumer and leaves its connection."""
         return []

@@ -71,11 +71,8 @@ def _refusals(queueing: Queueing, options: KafkaOptions) -> list[str]:
     refused = []
     if options.security is not None:
         refused.append("cluster.security: what is left of a queue is asked without a login so far; remove it")
-    if queueing.leaves and options.clients == "librdkafka":
-        refused.append(
-            "workload.leave_every: librdkafka polls no more before everything is settled, and renews nothing; set "
-            "cluster.clients: java, or remove it"
-        )
+    if queueing.leaves:
+        refused.append("workload.leave_every: share consumers poll no more before everything is settled; remove it")
     if queueing.crashes and options.clients == "librdkafka":
         refused.append(
             "workload.crash_every: librdkafka's share consumer ends with its process only; set cluster.clients: java, "

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.clients.queue import Holding
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.topic import Topic
@@ -70,16 +69,6 @@ def test_each_way_to_settle_has_a_letter() -> None:
 
 
 @pytest.mark.usefixtures("dialogue")
-def test_what_a_member_leaves_is_held() -> None:
-    jvm = Jvm()
-    member = _member(jvm)
-    assert isinstance(member, Holding)
-    member.hold([3, 4])
-
-    assert jvm.asked == [b"h" + struct.pack(">iqq", 2, 3, 4)]
-
-
-@pytest.mark.usefixtures("dialogue")
 @pytest.mark.parametrize(("abruptly", "said"), [(False, [b"e"]), (True, [])])
 def test_a_member_that_crashes_leaves_without_a_word(abruptly: bool, said: list[bytes]) -> None:
     jvm = Jvm()
@@ -96,8 +85,10 @@ def _declared(traits: tuple[object, ...] = (), consumer: dict[str, Any] | None =
     return Declared(given, 3, 3, (Topic("queue-0", QUEUE, 1, 3),), {}, consumer or {}, traits)
 
 
-def test_its_process_can_crash_and_leave_messages() -> None:
-    check_queues(_declared((Queueing(confirms=True, persistent=True, consumers=1, crashes=True, leaves=True),)))
+def test_its_process_can_crash_but_it_leaves_no_message() -> None:
+    check_queues(_declared((Queueing(confirms=True, persistent=True, consumers=1, crashes=True),)))
+    with pytest.raises(BadInput, match=r"workload\.leave_every"):
+        check_queues(_declared((Queueing(confirms=True, persistent=True, consumers=1, leaves=True),)))
 
 
 class Client:

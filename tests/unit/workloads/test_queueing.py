@@ -96,17 +96,6 @@ class Queue(Powers):
         self.stuck.clear()
 
 
-class HeldQueue(Queue):
-    """A queue that waits for what it delivered, unless it is told that a consumer keeps it."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self.kept: list[int] = []
-
-    def hold(self, tags: Any) -> None:
-        self.kept += [self.held[tag][0] for tag in tags]
-
-
 class _Publisher:
     def __init__(self, queue: Queue, completed: Any) -> None:
         self._queue, self._completed = queue, completed
@@ -164,14 +153,6 @@ def test_an_ended_subscription_and_the_next_one_are_recorded(folder: Path) -> No
         ("cancelled", "receive"),
         ("subscribed", "subscribe"),
     ]
-
-
-def test_what_a_consumer_leaves_is_held_if_the_system_must_know(folder: Path) -> None:
-    queue = HeldQueue(8)
-    _load(folder, queue).work(Task(CONSUMER, 0), 10, _options(leave_every=4))
-
-    assert len(queue.kept) == 2
-    assert set(queue.kept).isdisjoint(value for value, _ in queue.settled)
 
 
 def test_a_consumer_acknowledges_refuses_and_leaves(folder: Path) -> None:

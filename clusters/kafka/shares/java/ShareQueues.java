@@ -3,11 +3,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -24,8 +22,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * A member of a share group, which receives from all its queues in one thread.
  *
  * <p>Kafka's client polls no more before everything that it returned is acknowledged. So what it returned is handed out
- * in parts, and the next poll follows when all are settled, or held: the locks of those are renewed (KIP-1222) with
- * each poll, and a later poll returns them again.
+ * in parts, and the next poll follows when all are settled.
  */
 final class ShareQueues extends Queues {
   static final String PREFETCH = "chaoskit.prefetch";
@@ -66,7 +63,7 @@ final class ShareQueues extends Queues {
   /** Kafka's client did not say what became of an acknowledgement. */
   private static final class NotAnswered extends Exception {}
 
-  /** How a delivery is settled, or that it is held, and what completes when the broker has answered. */
+  /** How a delivery is settled, and what completes when the broker has answered. */
   private static final class Settlement {
     private final ConsumerRecord<byte[], byte[]> record;
     private final AcknowledgeType how;
@@ -128,11 +125,6 @@ final class ShareQueues extends Queues {
     }
 
     @Override
-    public void hold() {
-      settle(AcknowledgeType.RENEW);
-    }
-
-    @Override
     public void leave() {}
 
     private CompletableFuture<?> settle(AcknowledgeType how) {
@@ -146,9 +138,7 @@ final class ShareQueues extends Queues {
     private final List<String> queues;
     private final BlockingQueue<Settlement> settlements = new LinkedBlockingQueue<>();
     private final Deque<ConsumerRecord<byte[], byte[]>> polled = new ArrayDeque<>();
-    private final Map<String, ConsumerRecord<byte[], byte[]>> held = new HashMap<>();
-    private final Set<String> renewing = new HashSet<>(); // of those, until a poll returns them
-    private int undecided;
+    private int held;
 
     Member(List<String> queues) {
       this.queues = queues;
@@ -160,61 +150,25 @@ final class ShareQueues extends Queues {
         consumer = new KafkaShareConsumer<>(settings);
         consumer.subscribe(queues);
       }
-      if (polled.isEmpty() && undecided == 0) {
-        poll();
-      } else if (polled.isEmpty() || full()) {
+      if (polled.isEmpty() && held == 0) {
+        consumer.poll(POLLS).forEach(polled::add);
+      } else if (polled.isEmpty() || held == most) {
         Settlement first = settlements.poll(POLLS.toMillis(), TimeUnit.MILLISECONDS);
         if (first != null) {
           settle(first);
         }
       }
       List<Arrival> arrivals = new ArrayList<>();
-      for (; !polled.isEmpty() && !full(); undecided++) {
+      for (; !polled.isEmpty() && held < most; held++) {
         arrivals.add(new Acquired(polled.remove(), settlements));
       }
       return arrivals;
     }
 
-    private boolean full() {
-      return undecided + held.size() >= most;
-    }
-
-    private void poll() {
-      held.forEach(
-          (delivery, record) -> {
-            if (renewing.add(delivery)) {
-              consumer.acknowledge(record, AcknowledgeType.RENEW);
-            }
-          });
-      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLLS)) {
-        if (held.replace(deliveryOf(record), record) == null) {
-          polled.add(record);
-        } else {
-          renewing.remove(deliveryOf(record));
-        }
-      }
-    }
-
-    private String deliveryOf(ConsumerRecord<byte[], byte[]> record) {
-      return record.topic() + "/" + record.offset() + "/" + record.deliveryCount().orElse((short) 0);
-    }
-
-    private boolean isHeld(Settlement settlement) {
-      if (settlement.how == AcknowledgeType.RENEW) {
-        held.put(deliveryOf(settlement.record), settlement.record);
-        settlement.settled.complete(null);
-      }
-      return settlement.how == AcknowledgeType.RENEW;
-    }
-
     private void settle(Settlement first) {
       List<Settlement> all = new ArrayList<>(List.of(first));
       settlements.drainTo(all);
-      undecided -= all.size();
-      all.removeIf(this::isHeld);
-      if (all.isEmpty()) {
-        return;
-      }
+      held -= all.size();
       Map<TopicPartition, Optional<KafkaException>> answers = new HashMap<>();
       try {
         all.forEach(each -> consumer.acknowledge(each.record, each.how));
