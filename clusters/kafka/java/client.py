@@ -7,7 +7,7 @@ As with librdkafka, only errors after which the message cannot have been appende
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from chaoskit.contract.clients.client import Completed
 from chaoskit.contract.clients.queue import Publishing
@@ -42,6 +42,9 @@ NEVER_SENT = {
 `clusters.kafka.clients.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
 
 
+Sending = TypeVar("Sending", bound=JavaProducer)
+
+
 class KafkaJavaClients:
     """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.clients.client`, and `QueueClients`."""
 
@@ -56,9 +59,7 @@ class KafkaJavaClients:
         return held(kind, [self], "Kafka's Java client")
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> JavaProducer:
-        resolved = producer_settings(settings)
-        process = RELAY.start(self._classpath, "producer", {**self._named, **resolved, **self._servers})
-        return JavaProducer(process, NEVER_SENT, completed, tells_positions=str(resolved.get("acks")) != "0")
+        return self._sending(JavaProducer, settings, completed)
 
     def transactional_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> KafkaTransactions:
         resolved = transactional_settings(settings, name)
@@ -80,10 +81,7 @@ class KafkaJavaClients:
         self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
     ) -> JavaPublisher:
         """See `chaoskit.contract.clients.queue.QueueClients`."""
-        process = RELAY.start(
-            self._classpath, "producer", {**self._named, **producer_settings(settings), **self._servers}
-        )
-        return JavaPublisher(process, NEVER_SENT, completed)
+        return self._sending(JavaPublisher, settings, completed)
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> KafkaJavaShareConsumer:
         """See `chaoskit.contract.clients.queue.QueueClients`."""
@@ -94,3 +92,8 @@ class KafkaJavaClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         return self._ours.auditor(settings)
+
+    def _sending(self, kind: type[Sending], settings: Mapping[str, Any], completed: Completed) -> Sending:
+        resolved = producer_settings(settings)
+        process = RELAY.start(self._classpath, "producer", {**self._named, **resolved, **self._servers})
+        return kind(process, NEVER_SENT, completed, tells_positions=str(resolved.get("acks")) != "0")

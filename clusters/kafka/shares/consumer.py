@@ -64,13 +64,13 @@ class KafkaShareConsumer:
         try:
             for message in settled:
                 self._consumer.acknowledge(message, _KINDS[how])
-            told = self._consumer.commit_sync(_SETTLES_S)
+            answers = self._consumer.commit_sync(_SETTLES_S)
         except KafkaException as error:
             return INFO, error.args[0].name()
-        failures = [error for error in told.values() if error is not None]
+        failures = [error for error in answers.values() if error is not None]
         if failures:
             return INFO, failures[0].args[0].name()
-        answered = {(place.topic, place.partition) for place in told}
+        answered = {(place.topic, place.partition) for place in answers}
         every = all((message.topic(), message.partition()) in answered for message in settled)
         return (OK, None) if every else (INFO, NOT_ANSWERED)
 

@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import pytest
+from relays import AskedClient
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantees.guarantee import Declared
@@ -91,22 +92,8 @@ def test_its_process_can_crash_but_it_leaves_no_message() -> None:
         check_queues(_declared((Queueing(confirms=True, persistent=True, consumers=1, leaves=True),)))
 
 
-class Client:
-    """A client that remembers the settings that it was asked about, by role."""
-
-    def __init__(self) -> None:
-        self.asked: dict[str, Any] = {}
-
-    def classpath(self, _: str) -> str:
-        return ""
-
-    def refusals(self, _: str, chosen: Any, similar: Any) -> list[BadInput]:
-        self.asked[chosen.role] = dict(chosen.settings)
-        return [BadInput(f"{chosen.key}.{name}: ours") for name in chosen.ours if name in chosen.given]
-
-
 def test_the_share_consumer_checks_the_settings_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    relay, shares = Client(), Client()
+    relay, shares = AskedClient(), AskedClient()
     monkeypatch.setattr(settings, "RELAY", relay)
     monkeypatch.setattr(settings, "SHARES", shares)
     queueing = (Queueing(confirms=True, persistent=True, consumers=3),)

@@ -194,8 +194,8 @@ def test_the_members_of_a_share_group_are_counted() -> None:
 
 
 def _listed(states: dict[str, str], error: int = 0) -> bytes:
-    each = b"".join(_compact(name) + struct.pack(">q", 7) + _compact(state) + b"\0" for name, state in states.items())
-    return struct.pack(">h", error) + b"\x01" + bytes([len(states) + 1]) + each + b"\0"
+    listed = b"".join(_compact(name) + struct.pack(">q", 7) + _compact(state) + b"\0" for name, state in states.items())
+    return struct.pack(">h", error) + b"\x01" + bytes([len(states) + 1]) + listed + b"\0"
 
 
 def test_the_transactions_that_a_broker_coordinates_are_read() -> None:

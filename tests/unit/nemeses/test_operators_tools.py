@@ -17,7 +17,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The releases of which something is fetched."""
     releases: list[str] = []
     for fetch in ("fetch", "fetch_tools"):
-        monkeypatch.setattr(artifacts, fetch, lambda version, what=fetch: releases.append(f"{what} {version}"))
+        monkeypatch.setattr(artifacts, fetch, lambda version, name=fetch: releases.append(f"{name} {version}"))
     monkeypatch.setattr("clusters.kafka.checks.check_names", lambda *_: None)
     return releases
 

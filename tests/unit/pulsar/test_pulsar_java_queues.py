@@ -9,6 +9,7 @@ from typing import Any
 import guaranteed
 import pytest
 from queued import queued
+from relays import AskedClient
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.clients.client import Unreachable
@@ -34,24 +35,9 @@ def declared(consumer: dict[str, Any] | None = None, limits: dict[str, int] | No
     return queued(consumer=consumer, settings=limits, **{"clients": "java", **given})
 
 
-class Client:
-    """A client that knows every setting; it remembers those of consumers that it was asked about."""
-
-    def __init__(self) -> None:
-        self.asked: dict[str, Any] = {}
-
-    def classpath(self, _: str) -> str:
-        return ""
-
-    def refusals(self, _: str, chosen: Any, similar: Any) -> list[BadInput]:
-        if chosen.role == "consumer":
-            self.asked = dict(chosen.settings)
-        return [BadInput(f"{chosen.key}.{name}: ours") for name in chosen.ours if name in chosen.given]
-
-
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Client:
-    known = Client()
+def client(monkeypatch: pytest.MonkeyPatch) -> AskedClient:
+    known = AskedClient()
     monkeypatch.setattr(settings, "RELAY", known)
     return known
 
@@ -87,17 +73,17 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
         ({"version": "2.11.0"}, r"cluster\.clients: java: there is none for Pulsar 2\.11\.0; choose 3\.0\.0"),
     ],
 )
-def test_what_is_of_no_use_is_refused(given: dict[str, Any], refusal: str, client: Client) -> None:
+def test_what_is_of_no_use_is_refused(given: dict[str, Any], refusal: str, client: AskedClient) -> None:
     with pytest.raises(BadInput, match=refusal):
         check_java_clients(declared(**given))
 
 
-def test_the_client_is_asked_about_its_own_settings_only(client: Client) -> None:
+def test_the_client_is_asked_about_its_own_settings_only(client: AskedClient) -> None:
     check_java_clients(declared({"retryEnable": True, "reconsumeLaterMs": 500, "ackReceiptEnabled": True}, LIMITED))
 
-    assert client.asked["ackReceiptEnabled"] is True
-    assert client.asked["retryEnable"] is True
-    assert "reconsumeLaterMs" not in client.asked
+    assert client.asked["consumer"]["ackReceiptEnabled"] is True
+    assert client.asked["consumer"]["retryEnable"] is True
+    assert "reconsumeLaterMs" not in client.asked["consumer"]
 
 
 def test_the_relay_gets_what_the_client_does_not_read() -> None:
@@ -256,6 +242,6 @@ def test_a_crash_may_leave_a_message_twice_if_consumers_publish_it_again(
     assert bool(guaranteed.applies(rule, declared(limits=limits, queueing={"crashes": crashes}), [])) == allowed
 
 
-def test_queues_may_refuse_and_have_dead_letters(client: Client) -> None:
+def test_queues_may_refuse_and_have_dead_letters(client: AskedClient) -> None:
     features = (("return_every", QueueFeature.REFUSAL),)
     check_java_clients(declared({"retryEnable": True}, LIMITED, queueing={"features": features}))

@@ -11,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
@@ -36,16 +35,13 @@ final class ShareQueues extends Queues {
   private KafkaShareConsumer<byte[], byte[]> consumer;
 
   ShareQueues(Map<String, Object> settings) {
-    this.settings = deserialized(settings);
+    this.settings = new HashMap<>(settings);
     int prefetch = Integer.parseInt((String) this.settings.remove(PREFETCH));
     most = prefetch == 0 ? Integer.MAX_VALUE : prefetch;
   }
 
-  static Map<String, Object> deserialized(Map<String, Object> settings) {
-    Map<String, Object> whole = new HashMap<>(settings);
-    whole.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    whole.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    return whole;
+  static KafkaShareConsumer<byte[], byte[]> connect(Map<String, Object> settings) {
+    return new KafkaShareConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 
   @Override
@@ -147,7 +143,7 @@ final class ShareQueues extends Queues {
     @Override
     public List<Arrival> receive() throws Exception {
       if (consumer == null) {
-        consumer = new KafkaShareConsumer<>(settings);
+        consumer = connect(settings);
         consumer.subscribe(queues);
       }
       if (polled.isEmpty() && held == 0) {

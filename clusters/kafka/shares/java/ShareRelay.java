@@ -3,7 +3,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
 
 /** Kafka's own share consumer, which releases before 4.2 do not have for production. */
@@ -22,7 +21,7 @@ public final class ShareRelay extends Relay {
     Set<String> known = ConsumerConfig.configNames();
     new TreeSet<>(settings.keySet()).stream().filter(name -> !known.contains(name)).forEach(refusals::unknown);
     try {
-      new KafkaShareConsumer<>(ShareQueues.deserialized(settings)).close();
+      ShareQueues.connect(settings).close();
     } catch (KafkaException error) {
       refusals.refused("", String.valueOf(rootOf(error).getMessage()));
     }
