@@ -29,6 +29,7 @@ from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip, take_down
 from clusters.hosts.seat import seated
 from clusters.hosts.ssh import SERVICE_USER
+from clusters.hosts.standstill import stop_all
 from clusters.hosts.witness import SyncWitness
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
@@ -160,10 +161,15 @@ class LocalHost(ClockHost, HostLimits):
         self._witness.await_quiet(_UNSYNCED_NS, _AWAITED_NS)
 
     def power_cut(self) -> None:
-        """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""
+        """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power.
+
+        The processes stand still from the first instant, so that nothing is flushed which nobody can ask for any more.
+        """
         self._synced_before = self._tell_last_sync()
+        servers = {pid for disk in self._disks.values() for pid in disk.servers()}
         for disk in self._disks.values():
             disk.release()
+        stop_all(self._init_pid, without=servers)
         take_down(self._cable)
         for disk in self._disks.values():
             disk.stop()

@@ -12,8 +12,9 @@ import pytest
 import unsynced
 
 from chaoskit.contract.hosts.host import DoubtfulCut, HostError
-from clusters.hosts import canary, power
+from clusters.hosts import canary, local, power
 from clusters.hosts.lab import LocalLab
+from clusters.hosts.network import take_down
 
 CONTENT = b"0123456789" * 1000
 
@@ -60,6 +61,26 @@ def test_an_unsynced_tail_is_lost_and_the_synced_head_kept(lab: LocalLab) -> Non
 
     assert read(lab, "log").startswith(CONTENT.decode())
     assert unsynced.lost(lab.hosts[0], "/data/log")
+
+
+def test_all_stands_still_from_the_first_instant(lab: LocalLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that keeps the cable's cut waiting, as a busy one does: nothing is written until the disk is cut."""
+    host = lab.hosts[0]
+    cut_ns: list[int] = []
+
+    def slowly(cable: str) -> None:
+        time.sleep(0.1)  # for what a process was doing when it was stopped
+        cut_ns.append(time.monotonic_ns())
+        take_down(cable)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(local, "take_down", slowly)
+    unsynced.begin(host)
+
+    host.power_cut()
+    host.power_on()
+
+    assert 0 < unsynced.last_ns(host) < cut_ns[0]
 
 
 def test_control_without_a_cut_everything_survives_the_death_of_the_host(

@@ -12,7 +12,7 @@ import itertools, sys, time
 for number in itertools.count():
     with open(sys.argv[1].format(number), "a") as file:
         file.write(f"<{number}>")
-    print(number, flush=True)
+    print(number, time.monotonic_ns(), flush=True)
     time.sleep(0.0005)
 """
 
@@ -29,10 +29,20 @@ def lost(host: Any, path: str = NEW_FILES) -> bool:
     return f"<{last}>" not in host.run(["cat", path.format(last)], check=False).out
 
 
+def last_ns(host: Any, path: str = NEW_FILES) -> int:
+    """Return when the last number was written, CLOCK_MONOTONIC."""
+    return int(_lines(host, path)[-1][1])
+
+
 def _service(path: str) -> str:
     return f"writer{path.replace('/', '-').replace('{}', '')}"
 
 
 def _written(host: Any, path: str) -> list[str]:
+    return [number for number, _ in _lines(host, path)]
+
+
+def _lines(host: Any, path: str) -> list[list[str]]:
+    """Return the numbers that were written, and when."""
     lines: list[str] = host.run(["cat", host.log_path(_service(path))], check=False).out.splitlines()
-    return [line for line in lines if line.isdigit()]
+    return [words for line in lines if len(words := line.split()) == 2 and "".join(words).isdigit()]

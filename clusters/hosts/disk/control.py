@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from chaoskit.contract.hosts.host import HostError
 from clusters.hosts.disk import layout
 
 _TIMEOUT_S = 10
+_CREDENTIALS = struct.Struct("iII")  # struct ucred: pid, uid, gid
 
 
 def ask(folder: Path, verb: str, **arguments: Any) -> dict[str, Any]:
@@ -30,6 +32,22 @@ def ask(folder: Path, verb: str, **arguments: Any) -> dict[str, Any]:
     if "error" in answer:
         raise HostError(f"the programmable disk in {folder} rejected `{verb}`: {answer['error']}")
     return dict(answer)
+
+
+def server(folder: Path) -> int:
+    """Return the id of the process that serves the disk whose files are in a folder.
+
+    Raises:
+        HostError: it does not answer.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_TIMEOUT_S)
+        try:
+            connection.connect(str(folder / layout.SOCKET))
+        except OSError as error:
+            raise HostError(f"the programmable disk in {folder} does not answer: {error!r}") from error
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(peer)[0])
 
 
 def last_cut(folder: Path) -> dict[str, Any]:

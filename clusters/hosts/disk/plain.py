@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from chaoskit.base.quantities import format_size
@@ -77,6 +78,10 @@ class PlainDisk:
         throttle.lift(self._folder / layout.THROTTLE)
         if self._root is not None:
             power.thaw(self.mounted)
+
+    def servers(self) -> Collection[int]:
+        """Return the ids of processes on its host without which the disk does not answer."""
+        return ()
 
     def stop(self) -> None:
         """Ensure that nothing reaches the image from now on."""

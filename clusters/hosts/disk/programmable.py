@@ -12,7 +12,7 @@ from chaoskit.contract.hosts.disk import DiskLimits, DiskSettings
 from chaoskit.contract.hosts.host import HostError
 from clusters.hosts import canary
 from clusters.hosts.disk import layout
-from clusters.hosts.disk.control import ask, last_cut
+from clusters.hosts.disk.control import ask, last_cut, server
 from clusters.hosts.disk.crash import copy_sparse
 from clusters.hosts.disk.options import DiskOptions
 from clusters.hosts.disk.plain import PlainDisk
@@ -47,6 +47,9 @@ class SoftwareDisk(PlainDisk):
 
     def release(self) -> None:
         """Do nothing: blocked requests end when the server exits."""
+
+    def servers(self) -> Collection[int]:
+        return (server(self._folder),)
 
     def stop(self) -> None:
         ask(self._folder, "cut")

@@ -103,10 +103,11 @@ def test_some_space_can_be_left(make_echo: Make) -> None:
 @pytest.mark.parametrize(
     ("limits", "command", "least_s"),
     [
-        ({"write_bandwidth": "2MiB"}, "dd if=/dev/zero of=/data/x bs=64k count=32 oflag=direct", 0.9),
-        ({"write_iops": 20}, "dd if=/dev/zero of=/data/x bs=4k count=20 oflag=direct", 0.9),
-        ({"read_bandwidth": "2MiB"}, "dd if=/data/read of=/dev/null bs=64k iflag=direct", 1.8),
-        ({"read_iops": 20}, "dd if=/data/read of=/dev/null bs=64k count=16 iflag=direct", 0.7),
+        # Two seconds each. The kernel lets through at once what its slice of time, and the one before, allow.
+        ({"write_bandwidth": "2MiB"}, "dd if=/dev/zero of=/data/x bs=64k count=64 oflag=direct", 1.5),
+        ({"write_iops": 20}, "dd if=/dev/zero of=/data/x bs=4k count=40 oflag=direct", 1.5),
+        ({"read_bandwidth": "2MiB"}, "dd if=/data/read of=/dev/null bs=64k iflag=direct", 1.5),
+        ({"read_iops": 20}, "dd if=/data/read of=/dev/null bs=64k count=40 iflag=direct", 1.5),
     ],
 )
 def test_a_slow_disk_takes_its_time(echo: EchoCluster, limits: Any, command: str, least_s: float) -> None:
