@@ -1,13 +1,11 @@
-"""Operator actions as faults: elections, reassignments, removing and adding brokers, rolling upgrades."""
+"""Operators' work as faults: elections, reassignments, removing and adding replicas, voters, brokers and stores."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, ClassVar
 
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
@@ -15,10 +13,16 @@ from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Tooled, Upgrade
+from chaoskit.contract.systems.operating import (
+    Decommissioning,
+    Leadership,
+    LogDirectories,
+    Reassignment,
+    Tooled,
+    Voting,
+)
 from chaoskit.contract.systems.system import System
 from nemeses.services import (
-    ANSWER_TIMEOUT_S,
     answers_again,
     await_answers,
     start_services,
@@ -48,18 +52,10 @@ class _Stored:
 
 
 @dataclass(slots=True)
-class _Upgraded:
-    """The releases before, and what the end of the upgrade printed, if it was ended."""
+class _Directories:
+    """The log directory of each replica before, by host and partition."""
 
-    before: set[str] = field(default_factory=set)
-    ended: str = ""
-
-
-@dataclass(slots=True)
-class _Rounds:
-    """Evidence of each round of a migration."""
-
-    ended: list[str] = field(default_factory=list)
+    before: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class _Operated(Nemesis):
@@ -112,7 +108,11 @@ class ElectLeader(_Operated):
 
 
 class Reassign(_Operated):
-    """Moves all replicas to other brokers, under load; healing moves them back."""
+    """Moves all replicas to other brokers, under load; healing moves them back.
+
+    Attributes:
+        taken, returned: what evidence says of the replicas, before the hosts' names.
+    """
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
@@ -120,6 +120,12 @@ class Reassign(_Operated):
     moves = True
     renews = False
     service_powers: tuple[type, ...] = (Reassignment,)
+    taken: ClassVar[str] = "moved off"
+    returned: ClassVar[str] = "moved back to"
+
+    def take(self, reassignment: Reassignment, host: ServiceHost) -> None:
+        """Take all replicas off a host."""
+        reassignment.drain(host)
 
     def occupies(self, parameters: Any) -> Collection[HostPart]:
         return {HostPart.PROCESSES}
@@ -128,7 +134,7 @@ class Reassign(_Operated):
         reassignment = strike.service.power(Reassignment)
         strike.kept(_Stored).before = {host.name: reassignment.replicas_on(host) for host in strike.hosts}
         for host in strike.hosts:
-            reassignment.drain(host)
+            self.take(reassignment, host)
 
     def verify(self, strike: Strike) -> Evidence:
         for host in strike.hosts:
@@ -138,7 +144,7 @@ class Reassign(_Operated):
         if not any(moved.values()):
             raise NemesisError(f"there were no replicas to move on {strike.names}")
         return Evidence(
-            "; ".join(f"{count} replicas moved off {name}" for name, count in moved.items()),
+            "; ".join(f"{count} replicas {self.taken} {name}" for name, count in moved.items()),
             {name: {"replicas": count} for name, count in moved.items()},
         )
 
@@ -151,8 +157,92 @@ class Reassign(_Operated):
             kept = set(strike.service.power(Reassignment).replicas_on(host))
             missing = set(strike.kept(_Stored).before.get(host.name, ())) - kept
             if missing:
-                raise NemesisError(f"not moved back to {host.name}: {', '.join(sorted(missing))}")
-        return Evidence(f"replicas moved back to {strike.names}")
+                raise NemesisError(f"not {self.returned} {host.name}: {', '.join(sorted(missing))}")
+        return Evidence(f"replicas {self.returned} {strike.names}")
+
+
+class ReduceReplicas(Reassign):
+    """Removes the replicas on the hosts without replacement, under load; healing adds them again, which copy all."""
+
+    summary = "lower the replication factor: remove the hosts' replicas without replacement; add them again afterwards"
+    taken = "removed from"
+    returned = "added again on"
+
+    def take(self, reassignment: Reassignment, host: ServiceHost) -> None:
+        reassignment.shed(host)
+
+
+class MoveLogDirs(_Operated):
+    """Moves all replicas of the hosts to their next log directories, under load, without moving them to others."""
+
+    summary = "move all replicas of the hosts to other log directories of theirs (JBOD)"
+    family = "membership"
+    does = Act.NONE
+    delays = False
+    renews = False
+    lasts = False
+    service_powers = (LogDirectories,)
+
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
+
+    def inject(self, strike: Strike) -> None:
+        power = strike.service.power(LogDirectories)
+        strike.kept(_Directories).before = {host.name: power.directories_on(host) for host in strike.hosts}
+        for host in strike.hosts:
+            power.move_between_directories(host)
+
+    def verify(self, strike: Strike) -> Evidence:
+        moves = []
+        for host in strike.hosts:
+            before = strike.kept(_Directories).before[host.name]
+            after = strike.service.power(LogDirectories).directories_on(host)
+            if stayed := [name for name, directory in before.items() if after.get(name) in (directory, None)]:
+                raise NemesisError(f"not moved to another log directory of {host.name}: {', '.join(stayed)}")
+            if not before:
+                raise NemesisError(f"there were no replicas on {host.name}")
+            moves.append(f"{len(before)} replicas moved to other log directories of {host.name}")
+        return Evidence("; ".join(moves))
+
+    def heal(self, strike: Strike) -> None:
+        """Do nothing: where they are is as good."""
+
+    def verify_healed(self, strike: Strike) -> Evidence:
+        return Evidence(answers_again(strike))
+
+
+class RemoveVoter(_Operated):
+    """Has the others vote on the metadata without the hosts, whose processes go on; healing adds them again."""
+
+    summary = "remove the hosts' controllers from those that vote on the metadata; add them again afterwards"
+    family = "membership"
+    does = Act.NONE
+    delays = False
+    renews = False
+    service_powers = (Voting,)
+
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return {HostPart.PROCESSES}
+
+    def inject(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            strike.service.power(Voting).remove_voter(host)
+
+    def verify(self, strike: Strike) -> Evidence:
+        voters = strike.service.power(Voting).voters()
+        if left := [host.name for host in strike.hosts if host.name in voters]:
+            raise NemesisError(f"still voting: {', '.join(left)}")
+        return Evidence(f"{', '.join(voters)} vote without {strike.names}")
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            strike.service.power(Voting).add_voter(host)
+
+    def verify_healed(self, strike: Strike) -> Evidence:
+        voters = strike.service.power(Voting).voters()
+        if missing := [host.name for host in strike.hosts if host.name not in voters]:
+            raise NemesisError(f"not voting again: {', '.join(missing)}")
+        return Evidence(f"{', '.join(voters)} vote")
 
 
 class RemoveBroker(Reassign):
@@ -223,99 +313,3 @@ class Decommission(Nemesis):
 
     def verify_healed(self, strike: Strike) -> Evidence:
         return Evidence(answers_again(strike))
-
-
-class UpgradeOptions(BaseModel):
-    """Parameters of a rolling upgrade. `version`: the release to upgrade to."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    version: str
-
-
-class _OneByOne(Nemesis):
-    """Restarts hosts one after the other into something that no healing takes back; healing starts what is stopped."""
-
-    family = "membership"
-    does = Act.MOVES | Act.STOPS
-    moves = True
-    renews = False
-    lasts = False
-    restores = False
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
-
-    def heal(self, strike: Strike) -> None:
-        for host in strike.hosts:
-            start_services(strike, host)
-
-    def verify_healed(self, strike: Strike) -> Evidence:
-        return Evidence(answers_again(strike))
-
-
-class RollingUpgrade(_OneByOne):
-    """Stops hosts gracefully one after the other and starts them with another release, under load."""
-
-    summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
-    parameters = UpgradeOptions
-    service_powers = (
-        Installation,
-        Upgrade,
-    )
-
-    def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
-        """Download the release; see `chaoskit.contract.faults.nemesis.Preparing`."""
-        upgraded = options.model_copy(update={"version": parameters.version})
-        system.prepare(upgraded)
-        if isinstance(system, Tooled):
-            system.prepare_tools(upgraded)
-
-    def inject(self, strike: Strike) -> None:
-        upgraded = strike.kept(_Upgraded)
-        upgraded.before = {strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
-        for host in strike.hosts:
-            stop_in_order(host, strike.service)
-            strike.service.power(Upgrade).install_release(host, strike.parameters.version)
-            start_services(strike, host)
-            strike.service.wait_ready(ANSWER_TIMEOUT_S)
-        if len(strike.hosts) == len(strike.service.power(Installation).hosts):
-            upgraded.ended = strike.service.power(Upgrade).finish_upgrade(strike.parameters.version)
-
-    def verify(self, strike: Strike) -> Evidence:
-        wanted = strike.parameters.version
-        running = {host.name: strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
-        if others := {name: release for name, release in running.items() if release != wanted}:
-            raise NemesisError(f"running {others} instead of {wanted}")
-        upgraded = strike.kept(_Upgraded)
-        sentence = f"upgraded {strike.names} from {', '.join(upgraded.before)} to {wanted}"
-        return Evidence.of_all([sentence, upgraded.ended])
-
-
-class MigrateMetadata(_OneByOne):
-    """Moves the cluster's metadata to another service under load: hosts restart one by one, in several rounds."""
-
-    summary = "move the cluster's metadata to another service, in rounds of restarts one by one"
-    service_powers = (
-        Installation,
-        Migration,
-    )
-
-    def inject(self, strike: Strike) -> None:
-        power, rounds = strike.service.power(Migration), strike.kept(_Rounds)
-        hosts = strike.service.power(Installation).hosts
-        if missed := [host.name for host in hosts if host not in strike.hosts]:
-            raise NemesisError(f"all hosts migrate, but not {', '.join(missed)}; write on: all")
-        for name in power.rounds:
-            power.begin_round(name)
-            for host in filter(power.takes_part, strike.hosts):
-                stop_in_order(host, strike.service)
-                power.reconfigure(host)
-                start_services(strike, host)
-                strike.service.wait_ready(ANSWER_TIMEOUT_S)
-            rounds.ended.append(power.end_round(name))
-
-    def verify(self, strike: Strike) -> Evidence:
-        if not (ended := strike.kept(_Rounds).ended):
-            raise NemesisError("no round of the migration has ended")
-        return Evidence("; ".join(ended))

@@ -39,7 +39,8 @@ def effect(
     """A fault as it is recorded, proved a moment after its beginning."""
     start_ns, healed_ns = int(start_s * SECOND), None if healed_s is None else int(healed_s * SECOND)
     given = _needed(kind) | parameters
-    fault = Fault(number, kind, start_ns, (), None, given, targets, (), start_ns + 1000, healed_ns, healed_ns)
+    fault = Fault(number, kind, start_ns, (), None, given, targets)
+    fault.effective_ns, fault.heal_ns, fault.healed_ns = start_ns + 1000, healed_ns, healed_ns
     return effects_of([fault])[0]
 
 
@@ -131,7 +132,7 @@ def cases_of(anomaly: Anomaly, place: Place) -> Cases:
     op: Ints = np.repeat(np.array([0, 1]), count)
     nothing = np.full(2 * count, NONE)
     return Cases(
-        anomaly, [place], np.zeros(2 * count, np.int64), (message,), message, op, nothing, None,
+        anomaly, [place], np.zeros(2 * count, np.int64), (message,), message, nothing, nothing, op, nothing, None,
         np.tile(at_ns, 2) + SECOND // 10, np.full(2 * count, NEVER),
     )  # fmt: skip
 

@@ -64,7 +64,7 @@ _GAP = "of a gap"
 """Findings of a run in which consumers lack what was written from 4 s before the fault until 4 s after it, but for one
 second of it that ended a second before the fault: that was received."""
 
-_COLUMNS = ("place_of", "op", "other_op", "at_ns", "since_ns")
+_COLUMNS = ("place_of", "position", "other_position", "op", "other_op", "at_ns", "since_ns")
 _STORING = {Party.LEADER, Party.HOLDERS}
 _STRANGER = "consumer-987"
 

@@ -112,6 +112,10 @@ def _check_sizes(declared: Declared) -> None:
     controllers, hosts = declared.options.controllers, declared.hosts
     if controllers != "combined" and not 1 <= controllers < hosts:
         raise BadInput(f"cluster.controllers: {controllers} of {hosts} hosts leaves no broker; reduce it")
+    if declared.options.voters == "dynamic" and not artifacts.has_tools(declared.options.version):
+        raise BadInput(
+            f"cluster.voters: dynamic needs Kafka 4.0.0 or later, not {declared.options.version}; write static"
+        )
     if declared.replication > declared.brokers:
         raise BadInput(
             f"workload.replication: {declared.replication} replicas require as many brokers; there are "

@@ -65,6 +65,7 @@ def _check_absent(options: KafkaOptions) -> None:
     reasons = {
         "controllers": (options.controllers != "combined", "any broker may become the controller; remove it"),
         "features": (bool(options.features), "they are levels of KRaft's metadata; remove it"),
+        "voters": (options.voters == "dynamic", "there are no controllers that vote; remove it"),
         "security": (options.security is not None, "keys and users are made for KRaft only; remove it"),
     }
     raise_any([f"cluster.{key}: not with metadata: zookeeper: {why}" for key, (given, why) in reasons.items() if given])

@@ -18,7 +18,18 @@ from chaoskit.contract.clients.feed import FeedClients
 from chaoskit.contract.clients.ledger import LedgerClients
 from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.operating import (
+    AccessControl,
+    Decommissioning,
+    GroupOffsets,
+    Leadership,
+    LogDirectories,
+    Migration,
+    Reassignment,
+    RecordDeletion,
+    Upgrade,
+    Voting,
+)
 from chaoskit.contract.systems.service import ClassPath, DataFiles
 from chaoskit.contract.systems.wire import Tapped
 from clusters.kafka.artifacts import has_tools
@@ -31,10 +42,13 @@ from clusters.kafka.shares import queues
 QUEUE_FEATURES = queues.FEATURES
 
 GIVEN: Mapping[type, str] = {
-    **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
+    **dict.fromkeys((GroupOffsets, Leadership, Reassignment), "version: 4.0.0 or later"),
     Upgrade: "metadata: kraft",
     **dict.fromkeys((SeekingClients, DeletingClients), "clients: librdkafka"),
     QueueClients: "version: 4.2.0 or later",
+    AccessControl: "security: {sasl: plain, acls: true}",
+    LogDirectories: "log_dirs: [data/a, data/b]",
+    Voting: "voters: dynamic",
     Migration: "zookeeper.hosts: 1",
 }
 NEVER: Mapping[type, str] = {
@@ -59,11 +73,14 @@ def roles(options: KafkaOptions) -> tuple[str, ...]:
 
 def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     """Return the powers of a running cluster."""
-    by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
+    directories = (LogDirectories,) if len(options.log_dirs) > 1 else ()
+    voting = (Voting,) if options.voters == "dynamic" else ()
+    by_tools = (Leadership, Reassignment, GroupOffsets, *directories, *voting) if has_tools(options.version) else ()
     upgrade = () if options.in_zookeeper else (Upgrade,)
     migration = (Migration,) if can_migrate(options) else ()
     tapped = () if options.security else (Tapped,)
-    return (Installation, DataFiles, ClassPath, *upgrade, *migration, *by_tools, *tapped)
+    access = (AccessControl,) if options.security is not None and options.security.acls else ()
+    return (Installation, DataFiles, ClassPath, RecordDeletion, *access, *upgrade, *migration, *by_tools, *tapped)
 
 
 def of_clients(options: KafkaOptions) -> tuple[type, ...]:

@@ -17,6 +17,12 @@ _PREFIX = f"listener.name.{_NAME.lower()}."
 _FOLDER = "/etc/kafka"
 _KEYS, _AUTHORITY = f"{_FOLDER}/broker.pem", f"{_FOLDER}/authority.pem"
 _USER = "chaoskit"
+PRINCIPAL = f"User:{_USER}"
+"""Who clients are that log in."""
+
+_BROKERS = "User:ANONYMOUS"
+"""Who brokers and operators are, on the listener without a login."""
+
 _PASSWORD = "known-to-all"  # noqa: S105  # of a lab that nobody else reaches
 _SCRAM_SINCE = (3, 5)
 _MODULES = {
@@ -32,6 +38,7 @@ class Security(BaseModel):
         tls: whether connections are encrypted, with certificates of the lab's own authority.
         client_certificates: whether clients must have one, too.
         sasl: mechanism by which clients log in.
+        acls: whether brokers look at access control lists. Until one is made, everybody may do everything.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +46,7 @@ class Security(BaseModel):
     tls: bool = False
     client_certificates: bool = False
     sasl: Literal["plain", "scram-sha-256", "scram-sha-512"] | None = None
+    acls: bool = False
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -46,6 +54,8 @@ class Security(BaseModel):
             raise ValueError("client_certificates require tls: true")
         if not self.tls and self.sasl is None:
             raise ValueError("set tls: true, or sasl, or remove security")
+        if self.acls and self.sasl is None:
+            raise ValueError("acls are for users that log in; set sasl")
         return self
 
     @property
@@ -87,6 +97,17 @@ def listener_properties(security: Security | None) -> dict[str, Any]:
         given["sasl.enabled.mechanisms"] = mechanism.upper()
         given[f"{mechanism}.sasl.jaas.config"] = _MODULES[mechanism.partition("-")[0]]
     return {f"{_PREFIX}{name}": value for name, value in given.items()}
+
+
+def authorizer(security: Security | None) -> dict[str, Any]:
+    """Return the settings of brokers and controllers by which they look at access control lists."""
+    if security is None or not security.acls:
+        return {}
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": _BROKERS,
+        "allow.everyone.if.no.acl.found": True,
+    }
 
 
 def protocols(security: Security | None) -> str:

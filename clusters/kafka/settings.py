@@ -14,7 +14,7 @@ from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties
 from clusters.kafka import wire
-from clusters.kafka.security import Security, listener, listener_properties, protocols
+from clusters.kafka.security import Security, authorizer, listener, listener_properties, protocols
 from clusters.kafka.zookeeper import ZooKeeper
 from clusters.zookeeper import server
 
@@ -103,6 +103,8 @@ class KafkaOptions(BaseModel):
         config_unchecked: names in `config` and `topic` that are accepted although the release does not know them.
         controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
             which are the last ones.
+        voters: whether the controllers that vote are `static`, as named in `controller.quorum.voters`, or `dynamic`:
+            operators add and remove them (KIP-853); Kafka 4.0 or later.
         features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
             Kafka 3.9 or later.
         log_dirs: Kafka's `log.dirs`, as disks of the hosts: `[one, two]`, or `[data/a, data/b]` on one disk. The first
@@ -124,6 +126,7 @@ class KafkaOptions(BaseModel):
     share_group: dict[str, Scalar] = {}
     config_unchecked: list[str] = []
     controllers: Literal["combined"] | int = "combined"
+    voters: Literal["static", "dynamic"] = "static"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
     log_dirs: Directories = list(ON_DATA)
     zones: dict[str, list[str]] = {}
@@ -227,6 +230,11 @@ def nodes(options: KafkaOptions, hosts: int) -> range:
     return range(broker_count(options, hosts) if options.in_zookeeper else hosts)
 
 
+def controllers(options: KafkaOptions, hosts: int) -> range:
+    """Return the indexes of the hosts with a controller, in KRaft mode."""
+    return range(0 if options.controllers == "combined" else broker_count(options, hosts), hosts)
+
+
 def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, log_dirs: Sequence[str]) -> str:
     """Return server.properties of the host at `index`; node ids count from 1."""
     replication = min(3, broker_count(options, len(addresses)))
@@ -257,10 +265,13 @@ def _in_zookeeper(options: KafkaOptions, addresses: Sequence[str], index: int) -
 
 def quorum(options: KafkaOptions, addresses: Sequence[str]) -> dict[str, Any]:
     """Return the settings by which a node finds the controllers."""
-    first = 0 if options.controllers == "combined" else broker_count(options, len(addresses))
-    voters = range(first, len(addresses))
+    by_node = {node + 1: f"{addresses[node]}:{CONTROLLER_PORT}" for node in controllers(options, len(addresses))}
+    if options.voters == "dynamic":
+        known = {"controller.quorum.bootstrap.servers": ",".join(by_node.values())}
+    else:
+        known = {"controller.quorum.voters": ",".join(f"{node}@{at}" for node, at in by_node.items())}
     return {
-        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
+        **known,
         "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
         "controller.listener.names": "CONTROLLER",
     }
@@ -270,7 +281,7 @@ def _in_kraft(options: KafkaOptions, addresses: Sequence[str], index: int) -> di
     """Return the settings of a node's place in a cluster of KRaft."""
     brokers = broker_count(options, len(addresses))
     is_broker = index < brokers
-    is_controller = options.controllers == "combined" or not is_broker
+    is_controller = index in controllers(options, len(addresses))
     address = addresses[index]
     listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
     clients = listener(options.security, address) if is_broker else {}
@@ -287,4 +298,4 @@ def _in_kraft(options: KafkaOptions, addresses: Sequence[str], index: int) -> di
         known = {"PLAINTEXT": f"{address}:{BROKER_PORT}", **clients}
         fixed["advertised.listeners"] = ",".join(f"{name}://{where}" for name, where in known.items())
         fixed |= listener_properties(options.security)
-    return fixed
+    return {**fixed, **authorizer(options.security)}

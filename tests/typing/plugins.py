@@ -74,6 +74,7 @@ from clusters.rocketmq.python.client import PythonClients as clusters_rocketmq_p
 from clusters.rocketmq.system import RocketSystem as clusters_rocketmq_system_RocketSystem
 from clusters.zenoh.client import ZenohClients as clusters_zenoh_client_ZenohClients
 from clusters.zenoh.system import ZenohSystem as clusters_zenoh_system_ZenohSystem
+from nemeses.access import WithdrawAccess as nemeses_access_WithdrawAccess
 from nemeses.clients import ClientCrash as nemeses_clients_ClientCrash
 from nemeses.clients import ClientDisconnect as nemeses_clients_ClientDisconnect
 from nemeses.clients import ClientHang as nemeses_clients_ClientHang
@@ -101,10 +102,11 @@ from nemeses.disk.program import DiskProgram as nemeses_disk_program_DiskProgram
 from nemeses.disk.slow import DiskSlow as nemeses_disk_slow_DiskSlow
 from nemeses.membership import Decommission as nemeses_membership_Decommission
 from nemeses.membership import ElectLeader as nemeses_membership_ElectLeader
-from nemeses.membership import MigrateMetadata as nemeses_membership_MigrateMetadata
+from nemeses.membership import MoveLogDirs as nemeses_membership_MoveLogDirs
 from nemeses.membership import Reassign as nemeses_membership_Reassign
+from nemeses.membership import ReduceReplicas as nemeses_membership_ReduceReplicas
 from nemeses.membership import RemoveBroker as nemeses_membership_RemoveBroker
-from nemeses.membership import RollingUpgrade as nemeses_membership_RollingUpgrade
+from nemeses.membership import RemoveVoter as nemeses_membership_RemoveVoter
 from nemeses.network.bandwidth import Bandwidth as nemeses_network_bandwidth_Bandwidth
 from nemeses.network.connections import HalfOpen as nemeses_network_connections_HalfOpen
 from nemeses.network.connections import ResetConnections as nemeses_network_connections_ResetConnections
@@ -114,16 +116,20 @@ from nemeses.network.packets import PacketDuplicate as nemeses_network_packets_P
 from nemeses.network.packets import PacketLoss as nemeses_network_packets_PacketLoss
 from nemeses.network.packets import PacketReorder as nemeses_network_packets_PacketReorder
 from nemeses.network.partition import Partition as nemeses_network_partition_Partition
+from nemeses.offsets import ResetOffsets as nemeses_offsets_ResetOffsets
 from nemeses.process import Kill as nemeses_process_Kill
 from nemeses.process import Pause as nemeses_process_Pause
 from nemeses.process import Restart as nemeses_process_Restart
 from nemeses.process import RollingRestart as nemeses_process_RollingRestart
+from nemeses.records import DeleteRecords as nemeses_records_DeleteRecords
 from nemeses.resources import CpuStarve as nemeses_resources_CpuStarve
 from nemeses.resources import FileExhaustion as nemeses_resources_FileExhaustion
 from nemeses.resources import MemoryPressure as nemeses_resources_MemoryPressure
 from nemeses.stumbling import CrashLoop as nemeses_stumbling_CrashLoop
 from nemeses.stumbling import Stall as nemeses_stumbling_Stall
 from nemeses.stumbling import Zombie as nemeses_stumbling_Zombie
+from nemeses.upgrades import MigrateMetadata as nemeses_upgrades_MigrateMetadata
+from nemeses.upgrades import RollingUpgrade as nemeses_upgrades_RollingUpgrade
 from nemeses.wire.fault import WireFault as nemeses_wire_fault_WireFault
 from tinylog.client import Clients as tinylog_client_Clients
 from tinylog.system import TinyLog as tinylog_system_TinyLog
@@ -272,56 +278,66 @@ _124: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_ElectLeader(
 _125: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_ElectLeader()
 _126: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_Reassign()
 _127: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_Reassign()
-_128: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveBroker()
-_129: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveBroker()
-_130: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_Decommission()
-_131: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RollingUpgrade()
-_132: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RollingUpgrade()
-_133: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_MigrateMetadata()
-_134: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientCrash()
-_135: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientHang()
-_136: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientLeave()
-_137: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientPause()
-_138: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientHijack()
-_139: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientDisconnect()
-_140: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_power_PowerCut()
-_141: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_full_DiskFull()
-_142: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_slow_DiskSlow()
-_143: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_freeze_DiskFreeze()
-_144: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_broken_DiskDead()
-_145: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_broken_DiskReadOnly()
-_146: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_DiskWipe()
-_147: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_Snapshot()
-_148: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_TimeTravel()
-_149: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_corruption_BitFlip()
-_150: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_corruption_Truncate()
-_151: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_lies_FsyncLies()
-_152: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_program_DiskErrors()
-_153: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockOffset()
-_154: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockJump()
-_155: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockDrift()
-_156: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockStrobe()
-_157: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_program_DiskProgram()
-_158: chaoskit_contract_checkers_synthesizer_Synthesizer = chaoskit_testing_synthetic_folder_LogSynthesizer()
-_159: chaoskit_contract_checkers_checker_Checker = checkers_log_logs_LogChecker()
-_160: chaoskit_contract_checkers_checker_Settling = checkers_log_logs_LogChecker()
-_161: chaoskit_contract_checkers_digesting_Sampling = checkers_log_logs_LogChecker()
-_162: chaoskit_contract_checkers_checker_Checker = checkers_transaction_transactions_TransactionChecker()
-_163: chaoskit_contract_checkers_checker_Spanning = checkers_transaction_transactions_TransactionChecker()
-_164: chaoskit_contract_checkers_checker_Checker = checkers_subscription_groups_GroupChecker()
-_165: chaoskit_contract_checkers_checker_Checker = checkers_subscription_subscriptions_SubscriptionChecker()
-_166: chaoskit_contract_checkers_checker_Checker = checkers_time_times_TimeChecker()
-_167: chaoskit_contract_checkers_checker_Checker = checkers_ledger_ledgers_LedgerChecker()
-_168: chaoskit_contract_checkers_checker_Checker = checkers_queue_queues_QueueChecker()
-_169: chaoskit_contract_checkers_checker_Settling = checkers_queue_queues_QueueChecker()
-_170: chaoskit_contract_checkers_checker_Checker = checkers_pubsub_checker_PubSubChecker()
-_171: chaoskit_contract_checkers_checker_Settling = checkers_pubsub_checker_PubSubChecker()
-_172: chaoskit_contract_checkers_checker_Checker = checkers_pipeline_pipelines_PipelineChecker()
-_173: chaoskit_contract_checkers_checker_Spanning = checkers_pipeline_pipelines_PipelineChecker()
-_174: chaoskit_contract_systems_system_System = tinylog_system_TinyLog()
-_175: chaoskit_contract_clients_client_LogClients = tinylog_client_Clients({})
-_176: chaoskit_contract_systems_system_System = tinymesh_system_TinyMesh()
-_177: chaoskit_contract_clients_feed_FeedClients = tinymesh_client_Clients({})
-_178: chaoskit_contract_systems_system_System = tinyqueue_system_TinyQueue()
-_179: chaoskit_contract_workloads_workload_Workload = tinyqueue_workload_QueueWorkload()
-_180: chaoskit_contract_checkers_checker_Checker = tinyqueue_checker_VanishedChecker()
+_128: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_ReduceReplicas()
+_129: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_ReduceReplicas()
+_130: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_MoveLogDirs()
+_131: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_MoveLogDirs()
+_132: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveVoter()
+_133: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveVoter()
+_134: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveBroker()
+_135: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveBroker()
+_136: chaoskit_contract_faults_nemesis_Nemesis = nemeses_access_WithdrawAccess()
+_137: chaoskit_contract_faults_nemesis_Nemesis = nemeses_offsets_ResetOffsets()
+_138: chaoskit_contract_faults_nemesis_Preparing = nemeses_offsets_ResetOffsets()
+_139: chaoskit_contract_faults_nemesis_Nemesis = nemeses_records_DeleteRecords()
+_140: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_Decommission()
+_141: chaoskit_contract_faults_nemesis_Nemesis = nemeses_upgrades_RollingUpgrade()
+_142: chaoskit_contract_faults_nemesis_Preparing = nemeses_upgrades_RollingUpgrade()
+_143: chaoskit_contract_faults_nemesis_Nemesis = nemeses_upgrades_MigrateMetadata()
+_144: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientCrash()
+_145: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientHang()
+_146: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientLeave()
+_147: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientPause()
+_148: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientHijack()
+_149: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clients_ClientDisconnect()
+_150: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_power_PowerCut()
+_151: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_full_DiskFull()
+_152: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_slow_DiskSlow()
+_153: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_freeze_DiskFreeze()
+_154: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_broken_DiskDead()
+_155: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_broken_DiskReadOnly()
+_156: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_DiskWipe()
+_157: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_Snapshot()
+_158: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_images_TimeTravel()
+_159: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_corruption_BitFlip()
+_160: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_corruption_Truncate()
+_161: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_lies_FsyncLies()
+_162: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_program_DiskErrors()
+_163: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockOffset()
+_164: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockJump()
+_165: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockDrift()
+_166: chaoskit_contract_faults_nemesis_Nemesis = nemeses_clock_ClockStrobe()
+_167: chaoskit_contract_faults_nemesis_Nemesis = nemeses_disk_program_DiskProgram()
+_168: chaoskit_contract_checkers_synthesizer_Synthesizer = chaoskit_testing_synthetic_folder_LogSynthesizer()
+_169: chaoskit_contract_checkers_checker_Checker = checkers_log_logs_LogChecker()
+_170: chaoskit_contract_checkers_checker_Settling = checkers_log_logs_LogChecker()
+_171: chaoskit_contract_checkers_digesting_Sampling = checkers_log_logs_LogChecker()
+_172: chaoskit_contract_checkers_checker_Checker = checkers_transaction_transactions_TransactionChecker()
+_173: chaoskit_contract_checkers_checker_Spanning = checkers_transaction_transactions_TransactionChecker()
+_174: chaoskit_contract_checkers_checker_Checker = checkers_subscription_groups_GroupChecker()
+_175: chaoskit_contract_checkers_checker_Checker = checkers_subscription_subscriptions_SubscriptionChecker()
+_176: chaoskit_contract_checkers_checker_Checker = checkers_time_times_TimeChecker()
+_177: chaoskit_contract_checkers_checker_Checker = checkers_ledger_ledgers_LedgerChecker()
+_178: chaoskit_contract_checkers_checker_Checker = checkers_queue_queues_QueueChecker()
+_179: chaoskit_contract_checkers_checker_Settling = checkers_queue_queues_QueueChecker()
+_180: chaoskit_contract_checkers_checker_Checker = checkers_pubsub_checker_PubSubChecker()
+_181: chaoskit_contract_checkers_checker_Settling = checkers_pubsub_checker_PubSubChecker()
+_182: chaoskit_contract_checkers_checker_Checker = checkers_pipeline_pipelines_PipelineChecker()
+_183: chaoskit_contract_checkers_checker_Spanning = checkers_pipeline_pipelines_PipelineChecker()
+_184: chaoskit_contract_systems_system_System = tinylog_system_TinyLog()
+_185: chaoskit_contract_clients_client_LogClients = tinylog_client_Clients({})
+_186: chaoskit_contract_systems_system_System = tinymesh_system_TinyMesh()
+_187: chaoskit_contract_clients_feed_FeedClients = tinymesh_client_Clients({})
+_188: chaoskit_contract_systems_system_System = tinyqueue_system_TinyQueue()
+_189: chaoskit_contract_workloads_workload_Workload = tinyqueue_workload_QueueWorkload()
+_190: chaoskit_contract_checkers_checker_Checker = tinyqueue_checker_VanishedChecker()

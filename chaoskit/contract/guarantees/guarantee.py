@@ -46,6 +46,8 @@ class Effect:
         moves: whether it moved leaders or replicas away from its targets on purpose.
         proved: whether its effect was proved; if it was not, it may have had some all the same.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
+        deleted: what it had deleted on purpose: partitions, and before which position of each.
+        reset: where it had a group go on on purpose: partitions, and the position in each.
         acts: what it did; nothing explains what a fault without an act, or damage, did.
         peers: for what it did to links: names of hosts at the other end; `all`, `hosts` or `clients`.
         late_ns: how late packets were at most.
@@ -62,6 +64,8 @@ class Effect:
     healed_ns: int | None
     number: int = 0
     partitions: frozenset[Place] = frozenset()
+    deleted: frozenset[tuple[Place, int]] = frozenset()
+    reset: frozenset[tuple[Place, int]] = frozenset()
     ahead_ns: int = 0
     on_links: bool = False
     abrupt: bool = False

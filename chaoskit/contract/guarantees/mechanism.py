@@ -190,7 +190,9 @@ class Measure(Enum):
     whole again. `LEFT`: of the message, for which it waited until its consumer was back, ns. `ABSENT`: of the consumer,
     or of all members of its group, ns. `BEHIND`: of a host that was not in sync when a deletion was acknowledged, ns
     from then until it was in sync again; it led the partition afterwards. `CLOCK`: a wall clock of a host that stores
-    the partition was ahead. `SHOWN`: the finding itself shows that the limit was reached; see its detail.
+    the partition was ahead. `DELETED`: a fault deleted the log up to a position beyond the message on purpose.
+    `SET_BACK`: a fault had the group go on elsewhere on purpose, and it commits again from there on. `SET_AHEAD`: so
+    that it passed over what is before. `SHOWN`: the finding itself shows that the limit was reached; see its detail.
     """
 
     AGE = auto()
@@ -201,6 +203,9 @@ class Measure(Enum):
     ABSENT = auto()
     BEHIND = auto()
     CLOCK = auto()
+    DELETED = auto()
+    SET_BACK = auto()
+    SET_AHEAD = auto()
     SHOWN = auto()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.model.place import Place
 
 
 @runtime_checkable
@@ -54,8 +55,133 @@ class Reassignment(Protocol):
         """
         ...
 
+    def shed(self, host: ServiceHost) -> None:
+        """Remove all replicas on a host without replacement, so that there is one less of each.
+
+        Raises:
+            ServiceError: one of them is the only one, or it took longer than one minute.
+        """
+        ...
+
     def refill(self, host: ServiceHost) -> None:
-        """Move the replicas back that `drain` moved away, if any. Raises the same errors as `drain`."""
+        """Bring back what `drain` or `shed` took from a host, if anything. Raises the same errors as `drain`."""
+        ...
+
+
+@runtime_checkable
+class Voting(Protocol):
+    """Optional power: change who votes on the cluster's metadata."""
+
+    def voters(self) -> tuple[str, ...]:
+        """Return the names of the hosts that vote.
+
+        Raises:
+            ServiceError: the system does not tell.
+        """
+        ...
+
+    def remove_voter(self, host: ServiceHost) -> None:
+        """Have the others vote without a host, whose process goes on.
+
+        Raises:
+            ServiceError: it does not vote, or the system rejected the request.
+        """
+        ...
+
+    def add_voter(self, host: ServiceHost) -> None:
+        """Have a host vote again, if it does not.
+
+        Raises:
+            ServiceError: it was not taken within one minute.
+        """
+        ...
+
+
+@runtime_checkable
+class GroupOffsets(Protocol):
+    """Optional power: set where the workload's group of consumers goes on, while it has no members."""
+
+    def committed(self) -> dict[Place, int]:
+        """Return the committed position of each partition, by its name in the system.
+
+        Raises:
+            ServiceError: the system does not tell.
+        """
+        ...
+
+    def reset(self, to: str | int) -> dict[Place, int]:
+        """Set the committed positions; return them.
+
+        Args:
+            to: `earliest`, `latest`, or by how much, negative: back.
+
+        Raises:
+            ServiceError: the system rejected the request, as it does while there are members.
+        """
+        ...
+
+
+@runtime_checkable
+class AccessControl(Protocol):
+    """Optional power: withdraw what the workload's clients may do with its topics."""
+
+    def withdraw(self, action: str) -> None:
+        """Forbid clients to `send` or to `receive`.
+
+        Raises:
+            ServiceError: the system rejected the request.
+        """
+        ...
+
+    def give_back(self, action: str) -> None:
+        """Allow it again, if it was withdrawn. Raises the same error as `withdraw`."""
+        ...
+
+    def allowed(self, action: str) -> dict[str, bool]:
+        """Return whether each topic allows it, by its name in the system, as the system tells a client that asks.
+
+        Raises:
+            ServiceError: the system does not tell.
+        """
+        ...
+
+
+@runtime_checkable
+class RecordDeletion(Protocol):
+    """Optional power: delete the oldest messages of logs."""
+
+    def first_positions(self, host: ServiceHost) -> dict[Place, tuple[int, int]]:
+        """Return the first position and the end of each log of the workload that a host leads, by their names in the
+        system.
+
+        Raises:
+            ServiceError: the system does not tell.
+        """
+        ...
+
+    def delete_before(self, positions: Mapping[Place, int]) -> None:
+        """Delete what is before these positions of logs.
+
+        Raises:
+            ServiceError: the system rejected the request.
+        """
+        ...
+
+
+@runtime_checkable
+class LogDirectories(Protocol):
+    """Optional power: move replicas between the log directories of a broker, which may be on disks of their own."""
+
+    def directories_on(self, host: ServiceHost) -> dict[str, str]:
+        """Return the log directory of each replica on a host, by partition as `topic/number`."""
+        ...
+
+    def move_between_directories(self, host: ServiceHost) -> None:
+        """Move each replica on a host to its next log directory, and wait until it is there.
+
+        Raises:
+            ServiceError: the system rejected the request, or it took longer than one minute.
+        """
         ...
 
 

@@ -18,7 +18,18 @@ from chaoskit.contract.hosts.capability import Capability
 from chaoskit.contract.hosts.host import Root, ServiceHost
 from chaoskit.contract.power import Powered
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
+from chaoskit.contract.systems.operating import (
+    AccessControl,
+    Decommissioning,
+    GroupOffsets,
+    Leadership,
+    LogDirectories,
+    Migration,
+    Reassignment,
+    RecordDeletion,
+    Upgrade,
+    Voting,
+)
 from chaoskit.contract.systems.service import DataFiles, Service
 from chaoskit.contract.systems.wire import Tapped
 from chaoskit.contract.workloads.datamodel import MODELS, DataModel
@@ -142,7 +153,10 @@ class Naming(Protocol):
         ...
 
 
-SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles, Tapped)
+SERVICE_POWERS = (
+    Installation, Leadership, Reassignment, LogDirectories, Voting, Decommissioning, Upgrade, Migration, RecordDeletion,
+    GroupOffsets, AccessControl, DataFiles, Tapped,
+)  # fmt: skip
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""
 

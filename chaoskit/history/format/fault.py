@@ -10,7 +10,7 @@ from typing import Any
 from chaoskit.base.reading import shaped
 from chaoskit.model.place import Place
 
-_ON, _FOR, _DAMAGED = "on", "for_ns", "damaged"
+_ON, _FOR, _DAMAGED, _DELETED, _RESET = "on", "for_ns", "damaged", "deleted", "reset"
 """Keys of the column `parameters` that are not the nemesis's own."""
 
 
@@ -27,6 +27,8 @@ class Fault:
         parameters: the nemesis's own keys, as in the scenario.
         targets: names of the hosts or clients that it hit; empty if it never began.
         damaged: the partitions, by the workload's names, that it damaged, if it damaged nothing else.
+        deleted: what it had deleted on purpose: before which position of each partition, by the workload's names.
+        reset: where it had a group go on on purpose: the position in each partition, by the workload's names.
         effective_ns: when its effect was proved; None if it was not.
         heal_ns: when it began to be undone.
         healed_ns: when it was proved healed; None if it was not.
@@ -41,6 +43,8 @@ class Fault:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     damaged: tuple[Place, ...] = ()
+    deleted: Mapping[Place, int] = field(default_factory=dict)
+    reset: Mapping[Place, int] = field(default_factory=dict)
     effective_ns: int | None = None
     heal_ns: int | None = None
     healed_ns: int | None = None
@@ -62,6 +66,8 @@ class Fault:
             on=(on,) if isinstance(on, str) else on,
             for_ns=own.pop(_FOR, None),
             damaged=shaped(own.pop(_DAMAGED, ()), tuple[Place, ...]),
+            deleted=_positions(own.pop(_DELETED, ())),
+            reset=_positions(own.pop(_RESET, ())),
             parameters=own,
             targets=tuple(row["targets"]),
             effective_ns=row["effective_ns"],
@@ -75,6 +81,9 @@ class Fault:
         parameters = {_ON: self.on, _FOR: self.for_ns, **self.parameters}
         if self.damaged:
             parameters[_DAMAGED] = sorted(set(self.damaged))
+        for key, positions in ((_DELETED, self.deleted), (_RESET, self.reset)):
+            if positions:
+                parameters[key] = sorted((*place, position) for place, position in positions.items())
         return {
             "fault": self.number,
             "kind": self.kind,
@@ -90,3 +99,12 @@ class Fault:
     def say(self, text: str) -> None:
         """Add to the evidence."""
         self.evidence = "; ".join(filter(None, [self.evidence, text]))
+
+
+def _positions(given: Any) -> dict[Place, int]:
+    """Return positions by partition, as they are recorded.
+
+    Raises:
+        ValueError: they are damaged.
+    """
+    return {(topic, number): position for topic, number, position in shaped(given, tuple[tuple[str, int, int], ...])}

@@ -57,6 +57,7 @@ class Cases:
         place_of: for each finding the index of its partition.
         messages: its message; of a pair both.
         other: the message that contradicts it; of a pair one of the two.
+        position, other_position: the positions of the evidence; `NONE` if there is none.
         op, other_op: the operations of its evidence; `NONE` if there is none.
         also: for each finding further operations like `other_op`; None if there are none.
         at_ns: when it was experienced, or its message acknowledged.
@@ -68,6 +69,8 @@ class Cases:
     place_of: Ints
     messages: tuple[ConcernedMessage, ...]
     other: ConcernedMessage
+    position: Ints
+    other_position: Ints
     op: Ints
     other_op: Ints
     also: pa.ListArray | None
@@ -97,6 +100,8 @@ class Cases:
             place_of,
             tuple(messages),
             other,
+            rows["position"].fill_null(NONE).to_numpy(),
+            rows["other_position"].fill_null(NONE).to_numpy(),
             rows["op"].fill_null(NONE).to_numpy(),
             rows["other_op"].fill_null(NONE).to_numpy(),
             also if also is not None and also.null_count < len(also) else None,

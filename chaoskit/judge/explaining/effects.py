@@ -45,6 +45,8 @@ def _effect(fault: Fault) -> Effect:
         abrupt=kind.is_abrupt(parameters),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset(fault.damaged),
+        deleted=frozenset(fault.deleted.items()),
+        reset=frozenset(fault.reset.items()),
         acts=kind.acts(parameters),
         peers=tuple(kind.peers(parameters)),
         late_ns=kind.late_ns(parameters),

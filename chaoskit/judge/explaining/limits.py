@@ -16,6 +16,7 @@ from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import LinkInterruption, Links
+from chaoskit.judge.explaining.ordered import derive_deleted, derive_set_ahead, derive_set_back
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
@@ -257,6 +258,9 @@ def _overlapping(gap: LinkInterruption, others: list[LinkInterruption]) -> LinkI
 _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.SHOWN: _shown,
     Measure.AGE: _aged,
+    Measure.DELETED: derive_deleted,
+    Measure.SET_BACK: derive_set_back,
+    Measure.SET_AHEAD: derive_set_ahead,
     Measure.HELD: _held,
     Measure.NEWER: _followed,
     Measure.WAITING: _waited,

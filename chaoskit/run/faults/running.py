@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull
+from chaoskit.model.place import Place
 from chaoskit.run.faults.boots import Boots
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Claim
@@ -190,11 +191,15 @@ class RunningFault:
         if self._strike.hosts:
             record.targets = tuple(host.name for host in self._nemesis.struck(self._strike))
         record.damaged = tuple((course.in_history(topic), number) for topic, number in self._strike.damaged)
+        record.deleted, record.reset = self._in_history(self._strike.deleted), self._in_history(self._strike.reset)
         record.say(evidence.sentence)
         course.log.record(record.row())
         course.changed()
         course.watcher.on(FaultProved(record.number, record.kind, record.targets, evidence.sentence, evidence.figures))
         self.begun.set()
+
+    def _in_history(self, positions: Mapping[Place, int]) -> dict[Place, int]:
+        return {(self._course.in_history(topic), number): at for (topic, number), at in positions.items()}
 
     def _made(self) -> Evidence:
         self._nemesis.inject(self._strike)

@@ -20,7 +20,6 @@ from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.deploy.probe import PartitionState, answers
 from clusters.kafka.deploy.service import KafkaService
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.operate.operator import KafkaOperator
 from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
@@ -54,13 +53,21 @@ class KafkaCluster(KafkaService):
         self._credentials = Credentials(options.security, brokers) if options.security else None
         if self._credentials is not None:
             self._credentials.install()
-        operator = KafkaOperator(brokers, admin, options.version, self.answers)
         numbered = {host.name: str(node) for node, host in enumerate(brokers, 1)}
         beside = self._ensemble.settings_in_effect if self._ensemble is not None else dict
         reporter = Reporter(numbered, admin, lambda: self._topics.names, beside)
         installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
         operators = operators_of(
-            hosts, options, self._nodes, operator, ensemble=self._ensemble, leave_zookeeper=self._leave_zookeeper
+            hosts,
+            options,
+            self._nodes,
+            admin,
+            answers=self.answers,
+            topics=lambda: self._topics.names,
+            group=lambda: group(self._namespace),
+            client=self._credentials.client_settings() if self._credentials else {},
+            ensemble=self._ensemble,
+            leave_zookeeper=self._leave_zookeeper,
         )
         self._holders += [installed, self._nodes, reporter, *operators]
 

@@ -19,7 +19,7 @@ from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
 from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.security import users
-from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.settings import CONTROLLER_PORT, KafkaOptions
 from clusters.zookeeper.server import ZOOKEEPER, folder_of
 
 SERVICE = "kafka"
@@ -58,6 +58,7 @@ class KafkaNodes:
         self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
         self.cluster_id = self._given_id() or cluster_id()
         self._jars: dict[str, str] = {}
+        self._initial = _initial_controllers(options, hosts)
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
 
     def start(self, host: ServiceHost) -> None:
@@ -69,7 +70,7 @@ class KafkaNodes:
             host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
             self._ensemble.await_readiness(self._hosts.index(host) + 1)
         elif host.run(["ls", *self._metadata(host)], check=False).status != 0:
-            self._format(host)
+            self._format(host, self._joining(host))
         options = self._options
         heap = settings.heap_of(options)
         argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
@@ -144,10 +145,19 @@ class KafkaNodes:
             properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
             host.put(properties.encode(), PROPERTIES)
         if self._ensemble is None:
-            self._format(host)
+            self._format(host, ["--initial-controllers", self._initial] if self._joining(host) else [])
 
-    def _format(self, host: ServiceHost) -> None:
+    def _joining(self, host: ServiceHost) -> list[str]:
+        """Return how a controller is formatted whose disk is new, where the voters are dynamic: it is no voter."""
+        votes = self._hosts.index(host) in settings.controllers(self._options, len(self._hosts))
+        return ["--no-initial-controllers"] if self._initial and votes else []
+
+    def _format(self, host: ServiceHost, voting: Sequence[str]) -> None:
         """Format the log directories that are not formatted yet.
+
+        Args:
+            host: the host.
+            voting: arguments for who votes.
 
         Raises:
             BadInput: Kafka rejects the configuration.
@@ -157,7 +167,7 @@ class KafkaNodes:
         tool += [
             argument for name, level in self._options.features.items() for argument in ("--feature", f"{name}={level}")
         ]
-        tool += users(self._options.security)
+        tool += [*voting, *users(self._options.security)]
         done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
@@ -202,9 +212,17 @@ def _placed(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> dict[str, tu
     }
 
 
+def _initial_controllers(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> str:
+    """Return who votes at first, with an id for the disk of each; empty where the voters are static."""
+    if options.voters == "static":
+        return ""
+    voters = settings.controllers(options, len(hosts))
+    return ",".join(f"{index + 1}@{hosts[index].address}:{CONTROLLER_PORT}:{cluster_id()}" for index in voters)
+
+
 def cluster_id() -> str:
-    """Return a new cluster id: 16 bytes in URL-safe Base64. A leading dash is avoided, because `kafka-storage`
-    would parse it as an option (Kafka's own `Uuid.randomUuid` avoids it as well)."""
+    """Return a new id of a cluster, or of a disk: 16 bytes in URL-safe Base64. A leading dash is avoided, because
+    `kafka-storage` would parse it as an option (Kafka's own `Uuid.randomUuid` avoids it as well)."""
     while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return drawn

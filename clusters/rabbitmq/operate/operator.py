@@ -55,7 +55,7 @@ class RabbitOperator:
         self._hosts = hosts
         self._stored = stored
         self._control = control
-        self._moved: dict[str, dict[str, str]] = {}
+        self._moved: dict[str, dict[str, str | None]] = {}
         self._removed: set[str] = set()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
@@ -85,12 +85,27 @@ class RabbitOperator:
                 raise ServiceError(f"{name} has a member on every host: add one (cluster.hosts)")
             # A queue starts its search for a new home elsewhere, so that one host does not get them all.
             chosen = free[len(self._moved[host.name]) % len(free)]
-            self._move(name, str(info["type"]), host.name, chosen)
+            self._add(name, str(info["type"]), chosen)
+            self._remove(name, str(info["type"]), host.name)
             self._moved[host.name][name] = chosen
+
+    def shed(self, host: ServiceHost) -> None:
+        self._moved[host.name] = {}
+        for name in self._stored_on(host):
+            info = self._stored.told(name)
+            if info.get("type") not in _MEMBERS:
+                raise ServiceError(f"{name}: a classic queue has no members that could be removed")
+            if len(info.get("members", ())) == 1:
+                raise ServiceError(f"{name} has its only member on {host.name}")
+            self._remove(name, str(info["type"]), host.name)
+            self._moved[host.name][name] = None
 
     def refill(self, host: ServiceHost) -> None:
         for name, chosen in self._moved.pop(host.name, {}).items():
-            self._move(name, str(self._stored.told(name)["type"]), chosen, host.name)
+            kind = str(self._stored.told(name)["type"])
+            self._add(name, kind, host.name)
+            if chosen is not None:
+                self._remove(name, kind, chosen)
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
         return self.replicas_on(host)
@@ -124,14 +139,18 @@ class RabbitOperator:
             return str(error)
         return ""
 
-    def _move(self, name: str, kind: str, source: str, target: str) -> None:
-        """Add a member, wait until it is in sync, remove another one, and wait until it is gone."""
-        tool, add, delete = _MEMBERS[kind]
-        self._control.run(tool, add, name, node_name(target))
-        if why := wait_while(lambda: self._lacks(name, kind, target), _IN_SYNC_S, every_s=_POLL_S):
+    def _add(self, name: str, kind: str, host: str) -> None:
+        """Add a member and wait until it is in sync."""
+        tool, add, _ = _MEMBERS[kind]
+        self._control.run(tool, add, name, node_name(host))
+        if why := wait_while(lambda: self._lacks(name, kind, host), _IN_SYNC_S, every_s=_POLL_S):
             raise ServiceError(why)
-        self._control.run(tool, delete, name, node_name(source))
-        if why := wait_while(lambda: self._has(name, kind, source), _IN_SYNC_S, every_s=_POLL_S):
+
+    def _remove(self, name: str, kind: str, host: str) -> None:
+        """Remove a member and wait until it is gone."""
+        tool, _, delete = _MEMBERS[kind]
+        self._control.run(tool, delete, name, node_name(host))
+        if why := wait_while(lambda: self._has(name, kind, host), _IN_SYNC_S, every_s=_POLL_S):
             raise ServiceError(why)
 
     def _has(self, name: str, kind: str, host: str) -> str:

@@ -17,6 +17,7 @@ from profiles import examples
 from chaoskit.contract.guarantees.act import Act, Damage
 from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.installed import anomalies, system
+from chaoskit.contract.workloads.traits import Group
 from chaoskit.judge.explaining.attribution import JUDGED, Attribution, Cause
 from chaoskit.judge.explaining.record import Record
 
@@ -109,6 +110,72 @@ def test_where_nobody_recorded_the_replicas_the_loss_is_a_doubt() -> None:
 
     assert explanation.findings["rule"].to_pylist() == [None]
     assert explanation.open["lost"] == (1, "the record does not show where the partition was stored")
+
+
+def test_what_an_operator_deleted_is_allowed_and_nothing_else() -> None:
+    ordered = replace(effect("delete-records", "n1", start_s=20), deleted=frozenset({(("log-0", 0), 100)}))
+    here, behind, elsewhere, later = (
+        {**lost(at, partition), "anomaly": "expired", "position": position}
+        for at, partition, position in ((10, 0, 99), (10, 0, 100), (10, 1, 99), (30, 0, 99))
+    )
+
+    assert rules([here, behind, elsewhere, later], [ordered]) == ["kafka.deleted-records", None, None, None]
+    assert rules([{**here, "anomaly": "lost"}], [ordered]) == [None]
+
+
+def test_whether_it_was_deleted_is_open_where_its_position_is_unknown() -> None:
+    ordered = replace(effect("delete-records", "n1", start_s=20), deleted=frozenset({(("log-0", 0), 100)}))
+    explanation = explained([{**lost(10), "anomaly": "expired"}], [ordered])
+
+    assert explanation.findings["rule"].to_pylist() == [None]
+    assert explanation.open["expired"] == (1, "its position, and so whether it was before 100, is not known")
+
+
+RESET = replace(effect("reset-offsets", "consumer-0", start_s=20, position=-50), reset=frozenset({(("log-0", 0), 100)}))
+GROUPED = replace(declared(), traits=(Group(),))
+
+
+def _committed(at_s: float, position: int, since_s: float = 19, partition: int = 0) -> Row:
+    at_ns, since_ns = int(at_s * SECOND), int(since_s * SECOND)
+    here: Row = {"topic": "log-0", "partition": partition, "position": position}
+    return {"anomaly": "commit-regression", **here, "at_ns": at_ns, "since_ns": since_ns}
+
+
+def test_a_group_that_was_reset_commits_again_from_there_on() -> None:
+    again = [_committed(23, 100), _committed(24, 120), _committed(25, 150)]
+    others = [
+        _committed(23, 99),
+        _committed(23, 100, partition=1),
+        _committed(19.5, 120),
+        _committed(26, 150, since_s=24),
+    ]
+
+    assert rules(again, [RESET], GROUPED) == ["kafka.offsets-set-back"] * 3
+    for row in others:
+        assert rules([row], [RESET], GROUPED) == [None]
+
+
+def test_a_group_that_was_reset_goes_back_no_further_later() -> None:
+    zombie = _committed(25, 110)
+
+    assert rules([_committed(24, 120), zombie], [RESET], GROUPED) == ["kafka.offsets-set-back", None]
+
+
+def test_a_group_that_was_reset_passes_over_what_is_before() -> None:
+    before, behind, earlier = (
+        {**lost(10), "anomaly": "passed-over", "value": 5, "position": position, "at_ns": at_s * SECOND}
+        for position, at_s in ((99, 23), (100, 23), (99, 15))
+    )
+
+    assert rules([before, behind, earlier], [RESET], GROUPED) == ["kafka.offsets-set-ahead", None, None]
+
+
+def test_a_group_that_was_set_ahead_commits_beyond_what_is_before() -> None:
+    missed, other = (
+        {**_committed(23, 140), "anomaly": "commit-beyond", "other_position": first} for first in (99, 100)
+    )
+
+    assert rules([missed, other], [RESET], GROUPED) == ["kafka.offsets-set-ahead", None]
 
 
 def test_settings_alone_may_be_the_cause() -> None:

@@ -44,6 +44,14 @@ def test_separate_controllers_are_the_last_hosts() -> None:
     assert broker["controller.quorum.voters"] == controller["controller.quorum.voters"] == "4@10.0.0.4:9093"
 
 
+def test_dynamic_voters_are_found_by_their_addresses() -> None:
+    broker = _properties(0, 4, controllers=1, voters="dynamic")
+
+    assert broker["controller.quorum.bootstrap.servers"] == "10.0.0.4:9093"
+    assert "controller.quorum.voters" not in broker
+    assert "controller.quorum.bootstrap.servers" not in _properties(0, 4, controllers=1)
+
+
 @pytest.mark.parametrize(("controllers", "brokers"), [("combined", 4), (1, 3), (3, 1)])
 def test_controllers_keep_no_data(controllers: Any, brokers: int) -> None:
     assert broker_count(KafkaOptions(controllers=controllers), 4) == brokers

@@ -85,6 +85,31 @@ def test_a_member_is_moved_to_the_host_without_one_and_back() -> None:
     ]
 
 
+def test_a_member_is_removed_without_replacement_and_added_again() -> None:
+    nodes = _Nodes("quorum", "n1", "n2", "n3")
+    operator, hosts = _operator(nodes, 3)
+
+    operator.shed(hosts[0])
+    assert operator.replicas_on(hosts[0]) == ()
+    operator.refill(hosts[0])
+
+    assert operator.replicas_on(hosts[0]) == ("queue-0/0",)
+    assert nodes.commands == [
+        "rabbitmq-queues delete_member queue-0 rabbit@n1",
+        "rabbitmq-queues add_member queue-0 rabbit@n1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"), [("quorum", "has its only member on n1"), ("classic", "a classic queue has no members")]
+)
+def test_the_only_member_is_not_removed(kind: str, why: str) -> None:
+    operator, hosts = _operator(_Nodes(kind, "n1"), 3)
+
+    with pytest.raises(ServiceError, match=why):
+        operator.shed(hosts[0])
+
+
 @pytest.mark.parametrize(
     ("kind", "hosts", "why"),
     [("quorum", 3, "has a member on every host: add one"), ("classic", 4, "a classic queue cannot be moved")],

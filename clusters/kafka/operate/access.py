@@ -1,0 +1,81 @@
+"""What clients may do, withdrawn and given back by access control lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.security import PRINCIPAL
+
+_TIMEOUT_S = 10
+_OPERATIONS = {"send": AclOperation.WRITE, "receive": AclOperation.READ}
+_WHERE = (ResourcePatternType.LITERAL, PRINCIPAL, "*")
+
+
+class KafkaAccess:
+    """The power `AccessControl` of `chaoskit.contract.systems.operating`.
+
+    Args:
+        admin: an admin client of a super user.
+        client: the connection settings of clients.
+        topics: returns the names of the trial's topics.
+    """
+
+    def __init__(self, admin: AdminClient, client: Mapping[str, Any], topics: Callable[[], Sequence[str]]) -> None:
+        self._admin = admin
+        self._client = client
+        self._topics = topics
+
+    def withdraw(self, action: str) -> None:
+        # A topic with a list allows what the list allows, and nothing else; what is denied counts more.
+        lists = [
+            AclBinding(ResourceType.TOPIC, name, *_WHERE, operation, permission)
+            for name in self._topics()
+            for operation, permission in _entries(action)
+        ]
+        _await(self._admin.create_acls(lists, request_timeout=_TIMEOUT_S))
+
+    def give_back(self, action: str) -> None:
+        lists = [
+            AclBindingFilter(ResourceType.TOPIC, name, *_WHERE, operation, permission)
+            for name in self._topics()
+            for operation, permission in _entries(action)
+        ]
+        _await(self._admin.delete_acls(lists, request_timeout=_TIMEOUT_S))
+
+    def allowed(self, action: str) -> dict[str, bool]:
+        asking = AdminClient({**self._client, "log_level": 0}, logger=None)
+        told = _await(
+            asking.describe_topics(
+                TopicCollection(list(self._topics())), include_authorized_operations=True, request_timeout=_TIMEOUT_S
+            )
+        )
+        return {topic.name: _OPERATIONS[action] in (topic.authorized_operations or ()) for topic in told}
+
+
+def _entries(action: str) -> list[tuple[AclOperation, AclPermissionType]]:
+    return [(AclOperation.ALL, AclPermissionType.ALLOW), (_OPERATIONS[action], AclPermissionType.DENY)]
+
+
+def _await(asked: Mapping[Any, Any]) -> list[Any]:
+    """Return the results of requests.
+
+    Raises:
+        ServiceError: one failed.
+    """
+    try:
+        return [done.result() for done in asked.values()]
+    except KafkaException as error:
+        raise ServiceError(f"access control lists: {error.args[0].str()}") from error

@@ -1,0 +1,54 @@
+"""Deletion of the oldest records of the trial's topics (KIP-107)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from chaoskit.model.place import Place
+from clusters.kafka.operate.operator import KafkaOperator
+
+_TIMEOUT_S = 20
+
+
+class KafkaRecords:
+    """The power `RecordDeletion` of `chaoskit.contract.systems.operating`.
+
+    Args:
+        admin: an admin client of the cluster.
+        operator: tells which partitions a host leads.
+        topics: returns the names of the trial's topics.
+    """
+
+    def __init__(self, admin: AdminClient, operator: KafkaOperator, topics: Callable[[], Sequence[str]]) -> None:
+        self._admin = admin
+        self._operator = operator
+        self._topics = topics
+
+    def first_positions(self, host: ServiceHost) -> dict[Place, tuple[int, int]]:
+        led = [place for place in self._operator.partitions_led_by(host) if place[0] in self._topics()]
+        first = self._offsets(led, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        end = self._offsets(led, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return {place: (first[place], end[place]) for place in led}
+
+    def delete_before(self, positions: Mapping[Place, int]) -> None:
+        wanted = [TopicPartition(topic, number, before) for (topic, number), before in positions.items()]
+        try:
+            for done in self._admin.delete_records(
+                wanted, request_timeout=_TIMEOUT_S, operation_timeout=_TIMEOUT_S
+            ).values():
+                done.result()
+        except KafkaException as error:
+            raise ServiceError(f"records could not be deleted: {error.args[0].str()}") from error
+
+    def _offsets(self, places: Sequence[Place], which: OffsetSpec) -> dict[Place, int]:
+        wanted = {TopicPartition(*place): which for place in places}
+        try:
+            listed = self._admin.list_offsets(wanted, request_timeout=_TIMEOUT_S) if wanted else {}
+            return {(at.topic, at.partition): done.result().offset for at, done in listed.items()}
+        except KafkaException as error:
+            raise ServiceError(f"offsets could not be listed: {error.args[0].str()}") from error

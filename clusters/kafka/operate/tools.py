@@ -1,0 +1,71 @@
+"""Kafka's own command line tools, run on a host of the cluster."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from clusters.common.java import java
+from clusters.kafka import artifacts
+from clusters.kafka.settings import BROKER_PORT
+
+TIMEOUT_S = 60
+REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+PLAN = "PLAN"
+"""Placeholder in a tool's arguments for the path of its plan on the host."""
+
+
+class KafkaTools:
+    """The command line tools of a release.
+
+    Args:
+        brokers: the broker hosts.
+        version: the release.
+        answers: whether the broker on a host answers.
+
+    Attributes:
+        version: the release; another one after an upgrade.
+    """
+
+    def __init__(self, brokers: Sequence[ServiceHost], version: str, answers: Callable[[ServiceHost], bool]) -> None:
+        self.version = version
+        self._brokers = brokers
+        self._answers = answers
+
+    def run(
+        self,
+        program: str,
+        *arguments: str,
+        plan: Mapping[str, object] | None = None,
+        on: ServiceHost | None = None,
+    ) -> str:
+        """Run a tool; return its output.
+
+        Args:
+            program: its class.
+            arguments: its arguments; `PLAN` stands for the path of the plan.
+            plan: the content of a file for it, as JSON.
+            on: the host on which it runs; None: the first one whose broker answers.
+
+        Raises:
+            ServiceError: no broker answers, or the tool failed.
+        """
+        if not artifacts.has_tools(self.version):
+            raise ServiceError(f"Kafka {self.version} does not have the required command line tools; use 4.0 or later")
+        broker = next((host for host in self._brokers if self._answers(host)), None)
+        if broker is None:
+            raise ServiceError("no broker answers")
+        host = on or broker
+        path = f"/run/chaoskit-plan-{uuid.uuid4().hex}.json"
+        if plan is not None:
+            host.put(json.dumps(plan).encode(), path)
+            arguments = tuple(path if argument == PLAN else argument for argument in arguments)
+        jars = host.install(artifacts.fetch_tools(self.version))
+        connect = ["--bootstrap-server", f"{broker.address}:{BROKER_PORT}"]
+        done = host.run([*java(f"{jars}/*"), program, *connect, *arguments], timeout_s=TIMEOUT_S, check=False)
+        if done.status != 0:
+            raise ServiceError(f"{program.rpartition('.')[2]} failed: {(done.out + done.err).strip()[-500:]}")
+        return done.out

@@ -1,0 +1,192 @@
+"""What operators order of Kafka's own tools, by what brokers tell; real clusters: `kafka/fewer-replicas` and others."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.operate.directories import KafkaDirectories
+from clusters.kafka.operate.groups import KafkaGroups
+from clusters.kafka.operate.operator import Assignment, KafkaOperator
+from clusters.kafka.operate.tools import KafkaTools
+from clusters.kafka.operate.voters import KafkaVoters
+
+HOSTS = [cast("ServiceHost", SimpleNamespace(name=f"n{node}", address=f"10.0.0.{node}")) for node in (1, 2, 3)]
+FOLDERS = ["/disks/one/kafka", "/disks/two/kafka"]
+
+
+class PaperTools:
+    """Stands for the command line tools: does at once what a plan asks for."""
+
+    version = "4.4.0"
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.stored = dict.fromkeys(assignment, FOLDERS[0])
+        self.plans: list[dict[str, Any]] = []
+
+    def run(self, program: str, *arguments: str, plan: Any = None) -> str:
+        if program.endswith("LogDirsCommand"):
+            return f"Received log directory information from brokers 1\n{json.dumps(self._described())}\n"
+        self.plans += plan["partitions"]
+        for move in plan["partitions"]:
+            partition = move["topic"], move["partition"]
+            self.assignment[partition] = list(move["replicas"])
+            self.stored[partition] = next((folder for folder in move.get("log_dirs", ()) if folder != "any"), "")
+        return ""
+
+    def list_topics(self, timeout: float) -> Any:
+        topics: dict[str, Any] = {}
+        for (topic, number), replicas in self.assignment.items():
+            of_topic = topics.setdefault(topic, SimpleNamespace(partitions={}))
+            of_topic.partitions[number] = SimpleNamespace(leader=replicas[0], replicas=replicas, isrs=replicas)
+        return SimpleNamespace(topics=topics)
+
+    def _described(self) -> dict[str, Any]:
+        directories: list[dict[str, Any]] = [
+            {
+                "logDir": folder,
+                "partitions": [
+                    {"partition": f"{topic}-{number}", "isFuture": False}
+                    for (topic, number), directory in self.stored.items()
+                    if directory == folder
+                ],
+            }
+            for folder in FOLDERS
+        ]
+        directories[0]["partitions"].append({"partition": "log-0-7", "isFuture": True})
+        return {"version": 1, "brokers": [{"broker": 1, "logDirs": directories}]}
+
+
+def _operator(assignment: Assignment) -> tuple[PaperTools, KafkaOperator]:
+    tools = PaperTools(assignment)
+    return tools, KafkaOperator(HOSTS, cast("Any", tools), cast("KafkaTools", tools))
+
+
+def test_replicas_are_removed_without_replacement_and_added_again() -> None:
+    tools, operator = _operator({("log-0", 0): [1, 2, 3], ("log-0", 1): [2, 3]})
+
+    operator.shed(HOSTS[0])
+    assert tools.assignment == {("log-0", 0): [2, 3], ("log-0", 1): [2, 3]}
+    operator.refill(HOSTS[0])
+
+    assert tools.assignment == {("log-0", 0): [1, 2, 3], ("log-0", 1): [2, 3]}
+    assert [plan["replicas"] for plan in tools.plans] == [[2, 3], [1, 2, 3]]
+
+
+def test_of_hosts_that_shed_one_after_the_other_all_come_back() -> None:
+    tools, operator = _operator({("log-0", 0): [1, 2, 3]})
+
+    operator.shed(HOSTS[0])
+    operator.shed(HOSTS[1])
+    assert tools.assignment == {("log-0", 0): [3]}
+    operator.refill(HOSTS[1])
+    operator.refill(HOSTS[0])
+
+    assert tools.assignment == {("log-0", 0): [1, 2, 3]}
+
+
+def test_the_only_replica_is_not_removed() -> None:
+    tools, operator = _operator({("log-0", 0): [2], ("log-0", 1): [1]})
+
+    with pytest.raises(ServiceError, match="log-0/1 has its only replica on n1"):
+        operator.shed(HOSTS[0])
+    assert not tools.plans
+
+
+def test_replicas_move_to_the_next_log_directory_of_their_broker() -> None:
+    tools, operator = _operator({("log-0", 0): [1, 2], ("a-b", 1): [2, 1]})
+    directories = KafkaDirectories(HOSTS, cast("KafkaTools", tools), operator.assignment, lambda _: FOLDERS)
+
+    directories.move_between_directories(HOSTS[0])
+
+    assert [(plan["replicas"], plan["log_dirs"]) for plan in tools.plans] == [
+        ([1, 2], [FOLDERS[1], "any"]),
+        ([2, 1], ["any", FOLDERS[1]]),
+    ]
+    assert directories.directories_on(HOSTS[0]) == {"log-0/0": FOLDERS[1], "a-b/1": FOLDERS[1]}
+
+
+class PaperQuorum:
+    """Stands for `kafka-metadata-quorum`: takes a new voter once it has caught up."""
+
+    def __init__(self, *nodes: int) -> None:
+        self.nodes = list(nodes)
+        self.behind = 2
+        self.ran: list[str] = []
+
+    def run(self, _: str, *arguments: str, on: Any = None) -> str:
+        self.ran.append(" ".join(arguments))
+        if arguments[0] == "remove-controller":
+            self.nodes.remove(int(arguments[2]))
+        if arguments[-1] == "add-controller":
+            self.behind -= 1
+            if self.behind:
+                raise ServiceError("the controller has not caught up")
+            self.nodes.append(int(on.name[1:]))
+        voters = [{"id": node, "directoryId": f"disk-{node}", "endpoints": []} for node in self.nodes]
+        return f"ClusterId:      some\nCurrentVoters:  {json.dumps(voters)}\nCurrentObservers: []\n"
+
+
+def test_a_voter_is_removed_by_its_disk_and_added_once_it_has_caught_up() -> None:
+    quorum = PaperQuorum(1, 2, 3)
+    voters = KafkaVoters(HOSTS, cast("KafkaTools", quorum))
+
+    voters.remove_voter(HOSTS[1])
+    assert voters.voters() == ("n1", "n3")
+    assert "remove-controller --controller-id 2 --controller-directory-id disk-2" in quorum.ran
+    voters.add_voter(HOSTS[1])
+    voters.add_voter(HOSTS[1])
+
+    assert voters.voters() == ("n1", "n3", "n2"), "once"
+
+
+def test_who_does_not_vote_cannot_be_removed() -> None:
+    voters = KafkaVoters(HOSTS, cast("KafkaTools", PaperQuorum(1, 3)))
+
+    with pytest.raises(ServiceError, match="n2 does not vote"):
+        voters.remove_voter(HOSTS[1])
+
+
+DESCRIBED = """
+Consumer group 'chaoskit' has no active members.
+
+GROUP     TOPIC  PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID
+chaoskit  log-0  1          1500            1600            100  -            -     -
+chaoskit  log-0  0          -               1500            -    -            -     -
+"""
+RESET = """
+GROUP     TOPIC  PARTITION  NEW-OFFSET
+chaoskit  log-0  1          0
+"""
+
+
+def test_positions_of_a_group_are_read_from_the_tables_of_the_tool() -> None:
+    ran: list[tuple[str, ...]] = []
+    printed = {"--describe": DESCRIBED, "--reset-offsets": RESET}
+
+    def run(_: str, *arguments: str) -> str:
+        ran.append(arguments)
+        return printed[arguments[0]]
+
+    groups = KafkaGroups(cast("KafkaTools", SimpleNamespace(run=run)), lambda: "chaoskit")
+
+    assert groups.committed() == {("log-0", 1): 1500}
+    assert groups.reset("earliest") == {("log-0", 1): 0}
+    assert groups.reset(-20) == {("log-0", 1): 0}
+    assert [arguments[4:] for arguments in ran[1:]] == [
+        ("--to-earliest", "--execute"),
+        ("--shift-by", "-20", "--execute"),
+    ]
+
+
+def test_a_group_that_the_tool_does_not_know_is_an_error() -> None:
+    tools = SimpleNamespace(run=lambda *_: "Error: the group 'chaoskit' does not exist.")
+
+    with pytest.raises(ServiceError, match="tells nothing of chaoskit"):
+        KafkaGroups(cast("KafkaTools", tools), lambda: "chaoskit").committed()
