@@ -1,4 +1,4 @@
-"""Rights of clients that are withdrawn under load, and given back."""
+"""Rights of clients that are withdrawn under load, certificates that expire; both are given back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.systems.operating import AccessControl
+from chaoskit.contract.systems.operating import AccessControl, Certificates
 
 _KNOWN_WITHIN_S = 10
 """How long until the brokers that are asked know of it."""
@@ -66,3 +66,36 @@ def _await(strike: Strike, *, allowed: bool) -> str:
     if topics := wait_while(others, _KNOWN_WITHIN_S):
         raise NemesisError(f"clients may {'not ' if allowed else 'still '}{action}: {topics}")
     return f"{action}: {', '.join(power.allowed(action))}"
+
+
+class ExpireCertificates(Nemesis):
+    """Gives the hosts certificates that have expired: connections stay, and no new one is made; healing renews them."""
+
+    summary = "have the certificates that hosts show to clients expire; renew them afterwards"
+    family = "membership"
+    does = Act.NONE
+    renews = False
+    service_powers = (Certificates,)
+
+    def occupies(self, parameters: Any) -> Collection[HostPart]:
+        return ()
+
+    def inject(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            strike.service.power(Certificates).expire(host)
+
+    def verify(self, strike: Strike) -> Evidence:
+        refusals = {host.name: strike.service.power(Certificates).refusal(host) for host in strike.hosts}
+        if trusted := [name for name, refusal in refusals.items() if not refusal]:
+            raise NemesisError(f"clients still trust {', '.join(trusted)}")
+        return Evidence("; ".join(f"{name}: {refusal}" for name, refusal in refusals.items()))
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            strike.service.power(Certificates).renew(host)
+
+    def verify_healed(self, strike: Strike) -> Evidence:
+        for host in strike.hosts:
+            if refusal := strike.service.power(Certificates).refusal(host):
+                raise NemesisError(f"clients still refuse {host.name}: {refusal}")
+        return Evidence(f"clients trust {strike.names}")

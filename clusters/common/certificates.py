@@ -30,15 +30,16 @@ class Authority:
         made = _builder("chaoskit lab", self._name, self._key).add_extension(basics, critical=True)
         self.pem = made.sign(self._key, SHA256()).public_bytes(Encoding.PEM).decode()
 
-    def issue(self, name: str, address: str = "") -> tuple[str, str]:
+    def issue(self, name: str, address: str = "", *, expired: bool = False) -> tuple[str, str]:
         """Return the certificate and the key (PKCS #8) of a new key pair, in PEM.
 
         Args:
             name: common name.
             address: IP address that the certificate is for; empty: none, as for a client.
+            expired: whether it was valid until yesterday.
         """
         key = ec.generate_private_key(ec.SECP256R1())
-        made = _builder(name, self._name, key)
+        made = _builder(name, self._name, key, -_SLACK / 2 if expired else _VALID)
         if address:
             names = [x509.DNSName(name), x509.IPAddress(ip_address(address))]
             made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -51,7 +52,9 @@ def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, valid: timedelta = _VALID
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -60,5 +63,5 @@ def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _SLACK)
-        .not_valid_after(now + _VALID)
+        .not_valid_after(now + valid)
     )

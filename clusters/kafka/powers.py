@@ -20,6 +20,7 @@ from chaoskit.contract.clients.queue import QueueClients
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import (
     AccessControl,
+    Certificates,
     Decommissioning,
     GroupOffsets,
     Leadership,
@@ -47,6 +48,7 @@ GIVEN: Mapping[type, str] = {
     **dict.fromkeys((SeekingClients, DeletingClients), "clients: librdkafka"),
     QueueClients: "version: 4.2.0 or later",
     AccessControl: "security: {sasl: plain, acls: true}",
+    Certificates: "security: {tls: true}",
     LogDirectories: "log_dirs: [data/a, data/b]",
     Voting: "voters: dynamic",
     Migration: "zookeeper.hosts: 1",
@@ -80,7 +82,8 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     migration = (Migration,) if can_migrate(options) else ()
     tapped = () if options.security else (Tapped,)
     access = (AccessControl,) if options.security is not None and options.security.acls else ()
-    return (Installation, DataFiles, ClassPath, RecordDeletion, *access, *upgrade, *migration, *by_tools, *tapped)
+    tls = (Certificates,) if options.security is not None and options.security.tls else ()
+    return (Installation, DataFiles, ClassPath, RecordDeletion, *access, *tls, *upgrade, *migration, *by_tools, *tapped)
 
 
 def of_clients(options: KafkaOptions) -> tuple[type, ...]:

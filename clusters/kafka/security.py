@@ -16,6 +16,10 @@ _NAME = "CLIENTS"
 _PREFIX = f"listener.name.{_NAME.lower()}."
 _FOLDER = "/etc/kafka"
 _KEYS, _AUTHORITY = f"{_FOLDER}/broker.pem", f"{_FOLDER}/authority.pem"
+EXPIRED = f"{_FOLDER}/expired.pem"
+KEYSTORE = f"{_PREFIX}ssl.keystore.location"
+"""The setting of brokers for the file of their certificate."""
+
 _USER = "chaoskit"
 PRINCIPAL = f"User:{_USER}"
 """Who clients are that log in."""
@@ -128,25 +132,38 @@ class Credentials:
     Args:
         security: how clients connect.
         brokers: the hosts of the brokers.
+
+    Attributes:
+        security: how clients connect.
     """
 
     def __init__(self, security: Security, brokers: Sequence[ServiceHost]) -> None:
-        self._security = security
+        self.security = security
         self._brokers = brokers
         self._authority = Authority()
 
     def install(self) -> None:
         """Write the keys of the brokers to their hosts."""
-        if not self._security.tls:
+        if not self.security.tls:
             return
         for host in self._brokers:
             certificate, key = self._authority.issue(host.name, host.address)
             host.put((key + certificate).encode(), _KEYS)
             host.put(self._authority.pem.encode(), _AUTHORITY)
 
+    def install_expired(self, host: ServiceHost) -> None:
+        """Write the key of a broker with a certificate that has expired to its host."""
+        certificate, key = self._authority.issue(host.name, host.address, expired=True)
+        host.put((key + certificate).encode(), EXPIRED)
+
+    @property
+    def authority(self) -> str:
+        """The certificate of the authority, in PEM."""
+        return self._authority.pem
+
     def client_settings(self) -> dict[str, Any]:
         """Return librdkafka's settings for clients, `bootstrap.servers` included."""
-        security = self._security
+        security = self.security
         given: dict[str, Any] = {
             "bootstrap.servers": ",".join(f"{host.address}:{CLIENTS_PORT}" for host in self._brokers),
             "security.protocol": security.protocol,

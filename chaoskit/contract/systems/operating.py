@@ -147,6 +147,31 @@ class AccessControl(Protocol):
 
 
 @runtime_checkable
+class Certificates(Protocol):
+    """Optional power: have the certificates that hosts show to clients expire, and renew them."""
+
+    def expire(self, host: ServiceHost) -> None:
+        """Give a host a certificate that has expired. Connections that are there stay.
+
+        Raises:
+            ServiceError: the system rejected the request.
+        """
+        ...
+
+    def renew(self, host: ServiceHost) -> None:
+        """Give a host a valid certificate again. Raises the same error as `expire`."""
+        ...
+
+    def refusal(self, host: ServiceHost) -> str:
+        """Connect to a host as a client; return why its certificate is refused, empty if it is not.
+
+        Raises:
+            ServiceError: it cannot be reached.
+        """
+        ...
+
+
+@runtime_checkable
 class RecordDeletion(Protocol):
     """Optional power: delete the oldest messages of logs."""
 

@@ -20,6 +20,7 @@ from chaoskit.contract.power import Powered
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import (
     AccessControl,
+    Certificates,
     Decommissioning,
     GroupOffsets,
     Leadership,
@@ -155,7 +156,7 @@ class Naming(Protocol):
 
 SERVICE_POWERS = (
     Installation, Leadership, Reassignment, LogDirectories, Voting, Decommissioning, Upgrade, Migration, RecordDeletion,
-    GroupOffsets, AccessControl, DataFiles, Tapped,
+    GroupOffsets, AccessControl, Certificates, DataFiles, Tapped,
 )  # fmt: skip
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""

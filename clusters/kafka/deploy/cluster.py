@@ -65,7 +65,7 @@ class KafkaCluster(KafkaService):
             answers=self.answers,
             topics=lambda: self._topics.names,
             group=lambda: group(self._namespace),
-            client=self._credentials.client_settings() if self._credentials else {},
+            credentials=self._credentials,
             ensemble=self._ensemble,
             leave_zookeeper=self._leave_zookeeper,
         )

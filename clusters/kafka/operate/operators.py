@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from confluent_kafka.admin import AdminClient
 
@@ -13,6 +12,7 @@ from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.metadata import can_migrate
 from clusters.kafka.operate.access import KafkaAccess
+from clusters.kafka.operate.certificates import KafkaCertificates
 from clusters.kafka.operate.directories import KafkaDirectories
 from clusters.kafka.operate.groups import KafkaGroups
 from clusters.kafka.operate.migration import Migrator
@@ -21,6 +21,7 @@ from clusters.kafka.operate.records import KafkaRecords
 from clusters.kafka.operate.tools import KafkaTools
 from clusters.kafka.operate.upgrade import Upgrader
 from clusters.kafka.operate.voters import KafkaVoters
+from clusters.kafka.security import Credentials
 from clusters.kafka.settings import KafkaOptions, broker_count
 
 
@@ -33,7 +34,7 @@ def operators_of(
     answers: Callable[[ServiceHost], bool],
     topics: Callable[[], Sequence[str]],
     group: Callable[[], str],
-    client: Mapping[str, Any],
+    credentials: Credentials | None,
     ensemble: Ensemble | None,
     leave_zookeeper: Callable[[], None],
 ) -> list[object]:
@@ -47,7 +48,7 @@ def operators_of(
         answers: whether the processes on a host answer.
         topics: returns the names of the trial's topics.
         group: returns the name of its group of consumers.
-        client: connection settings of clients.
+        credentials: with which clients connect, if they need any.
         ensemble: its ZooKeeper, if it has one.
         leave_zookeeper: called when the metadata have left ZooKeeper.
     """
@@ -55,8 +56,10 @@ def operators_of(
     tools = KafkaTools(brokers, options.version, answers)
     operator = KafkaOperator(brokers, admin, tools)
     operators: list[object] = [KafkaRecords(admin, operator, topics)]
-    if options.security is not None and options.security.acls:
-        operators.append(KafkaAccess(admin, client, topics))
+    if credentials is not None and credentials.security.acls:
+        operators.append(KafkaAccess(admin, credentials.client_settings(), topics))
+    if credentials is not None and credentials.security.tls:
+        operators.append(KafkaCertificates(admin, brokers, credentials))
     if not options.in_zookeeper:
         operators.append(Upgrader(nodes, operator))
     if ensemble is not None and can_migrate(options):

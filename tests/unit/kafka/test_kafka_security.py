@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,20 @@ def test_clients_have_a_listener_of_their_own() -> None:
 
 def test_without_security_there_is_none() -> None:
     assert "CLIENTS" not in str(_properties())
+
+
+def test_brokers_look_at_lists_only_if_they_are_told_to() -> None:
+    assert _properties(sasl="plain", acls=True)["super.users"] == "User:ANONYMOUS"
+    assert "authorizer.class.name" not in _properties(sasl="plain")
+    with pytest.raises(ValidationError, match="acls are for users that log in; set sasl"):
+        Security(tls=True, acls=True)
+
+
+def test_a_certificate_that_has_expired_was_valid_before() -> None:
+    certificate = x509.load_pem_x509_certificate(Authority().issue("n1", "10.0.0.1", expired=True)[0].encode())
+    now = datetime.now(UTC)
+
+    assert certificate.not_valid_before_utc < certificate.not_valid_after_utc < now
 
 
 def test_a_host_has_a_certificate_of_the_authority_for_its_address() -> None:

@@ -29,6 +29,7 @@ class Operated:
         self._first = 10
         self._committed = {PLACE: 50}
         self._denied: set[str] = set()
+        self._refusal = ""
 
     def power(self, _: type) -> Any:
         return self
@@ -89,6 +90,17 @@ class Operated:
         if self._deaf != "give_back":
             self._denied.discard(action)
 
+    def expire(self, host: Any) -> None:
+        if self._deaf != "expire":
+            self._refusal = "certificate has expired"
+
+    def renew(self, host: Any) -> None:
+        if self._deaf != "renew":
+            self._refusal = ""
+
+    def refusal(self, host: Any) -> str:
+        return self._refusal
+
     def allowed(self, action: str) -> dict[str, bool]:
         return {"log-0": action not in self._denied}
 
@@ -145,6 +157,7 @@ ORDERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "delete-records": ("delete_before", {"share": 0.5}, "log-0/0 begins at 60"),
     "reset-offsets": ("reset", {"position": "earliest"}, "the group goes on at 10 of log-0/0 instead of 50 of log-0/0"),
     "withdraw-access": ("withdraw", {"action": "send"}, "clients may not send: log-0"),
+    "expire-certificates": ("expire", {}, "n1: certificate has expired"),
 }
 
 
@@ -175,6 +188,7 @@ def test_an_order_without_effect_is_no_fault(kind: str) -> None:
         ("reduce-replicas", "refill", {}),
         ("remove-voter", "add_voter", {}),
         ("withdraw-access", "give_back", {"action": "receive"}),
+        ("expire-certificates", "renew", {}),
     ],
 )
 def test_what_was_not_taken_back_is_not_healed(kind: str, deaf: str, parameters: dict[str, Any]) -> None:
