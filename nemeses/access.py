@@ -15,7 +15,7 @@ from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.systems.operating import AccessControl, Certificates
 
 _KNOWN_WITHIN_S = 10
-"""How long until the brokers that are asked know of it."""
+"""How long until the hosts that are asked know of it."""
 
 
 class Right(BaseModel):
@@ -85,9 +85,14 @@ class ExpireCertificates(Nemesis):
             strike.service.power(Certificates).expire(host)
 
     def verify(self, strike: Strike) -> Evidence:
-        refusals = {host.name: strike.service.power(Certificates).refusal(host) for host in strike.hosts}
-        if trusted := [name for name, refusal in refusals.items() if not refusal]:
-            raise NemesisError(f"clients still trust {', '.join(trusted)}")
+        refusals: dict[str, str] = {}
+
+        def trusted() -> str:
+            refusals.update(_refusals(strike))
+            return ", ".join(name for name, refusal in refusals.items() if not refusal)
+
+        if names := wait_while(trusted, _KNOWN_WITHIN_S):
+            raise NemesisError(f"clients still trust {names}")
         return Evidence("; ".join(f"{name}: {refusal}" for name, refusal in refusals.items()))
 
     def heal(self, strike: Strike) -> None:
@@ -95,7 +100,14 @@ class ExpireCertificates(Nemesis):
             strike.service.power(Certificates).renew(host)
 
     def verify_healed(self, strike: Strike) -> Evidence:
-        for host in strike.hosts:
-            if refusal := strike.service.power(Certificates).refusal(host):
-                raise NemesisError(f"clients still refuse {host.name}: {refusal}")
+        def refused() -> str:
+            return "; ".join(f"{name}: {refusal}" for name, refusal in _refusals(strike).items() if refusal)
+
+        if refusals := wait_while(refused, _KNOWN_WITHIN_S):
+            raise NemesisError(f"clients still refuse {refusals}")
         return Evidence(f"clients trust {strike.names}")
+
+
+def _refusals(strike: Strike) -> dict[str, str]:
+    """Return why clients refuse the certificate of each target; empty if they do not."""
+    return {host.name: strike.service.power(Certificates).refusal(host) for host in strike.hosts}
