@@ -7,15 +7,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import AccessControl, Certificates
 
 _KNOWN_WITHIN_S = 10
 """How long until the hosts that are asked know of it."""
+
+_EXPIRED = "expired"
 
 
 class Right(BaseModel):
@@ -34,12 +38,15 @@ class WithdrawAccess(Nemesis):
     does = Act.BREAKS
     parameters = Right
     renews = False
-    service_powers = (AccessControl,)
+    service_powers = (Installation, AccessControl)
 
     def occupies(self, parameters: Any) -> Collection[HostPart]:
         return ()
 
     def inject(self, strike: Strike) -> None:
+        targets = {host.name for host in strike.hosts}
+        if missed := [host.name for host in strike.service.power(Installation).hosts if host.name not in targets]:
+            raise NemesisError(f"clients are refused everywhere, also by {', '.join(missed)}; write on: all")
         strike.service.power(AccessControl).withdraw(strike.parameters.action)
 
     def verify(self, strike: Strike) -> Evidence:
@@ -89,15 +96,14 @@ class ExpireCertificates(Nemesis):
 
         def trusted() -> str:
             refusals.update(_refusals(strike))
-            return ", ".join(name for name, refusal in refusals.items() if not refusal)
+            return ", ".join(name for name, refusal in refusals.items() if _EXPIRED not in refusal)
 
         if names := wait_while(trusted, _KNOWN_WITHIN_S):
             raise NemesisError(f"clients still trust {names}")
         return Evidence("; ".join(f"{name}: {refusal}" for name, refusal in refusals.items()))
 
     def heal(self, strike: Strike) -> None:
-        for host in strike.hosts:
-            strike.service.power(Certificates).renew(host)
+        on_each(strike.hosts, strike.service.power(Certificates).renew)
 
     def verify_healed(self, strike: Strike) -> Evidence:
         def refused() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
@@ -21,6 +22,7 @@ from chaoskit.contract.systems.operating import (
     Tooled,
     Voting,
 )
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.systems.system import System
 from nemeses.services import (
     answers_again,
@@ -34,6 +36,7 @@ _KNOWN_WITHIN_S = 5
 """How long brokers may take to report a newly elected leader."""
 
 _POLL_S = 0.05
+_VOTED_WITHIN_S = 10
 
 
 @dataclass(slots=True)
@@ -49,6 +52,13 @@ class _Stored:
 
     before: dict[str, Sequence[str]] = field(default_factory=dict)
     gone: list[ServiceHost] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Removed:
+    """The hosts that were, or may have been, removed from the voters."""
+
+    voters: list[ServiceHost] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -225,22 +235,36 @@ class RemoveVoter(_Operated):
         return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
+        power = strike.service.power(Voting)
+        voters = power.voters()
+        if others := [host.name for host in strike.hosts if host.name not in voters]:
+            raise NemesisError(f"no voters: {', '.join(others)}")
         for host in strike.hosts:
-            strike.service.power(Voting).remove_voter(host)
+            strike.kept(_Removed).voters.append(host)
+            power.remove_voter(host)
 
     def verify(self, strike: Strike) -> Evidence:
-        voters = strike.service.power(Voting).voters()
-        if left := [host.name for host in strike.hosts if host.name in voters]:
-            raise NemesisError(f"still voting: {', '.join(left)}")
+        power, voters = strike.service.power(Voting), list[str]()
+
+        def left() -> str:
+            """Look once: while the voters elect a new leader, nobody can tell who they are."""
+            try:
+                voters[:] = power.voters()
+            except ServiceError as error:
+                return str(error)
+            return ", ".join(host.name for host in strike.hosts if host.name in voters)
+
+        if why := wait_while(left, _VOTED_WITHIN_S):
+            raise NemesisError(f"still voting: {why}")
         return Evidence(f"{', '.join(voters)} vote without {strike.names}")
 
     def heal(self, strike: Strike) -> None:
-        for host in strike.hosts:
+        for host in strike.kept(_Removed).voters:
             strike.service.power(Voting).add_voter(host)
 
     def verify_healed(self, strike: Strike) -> Evidence:
         voters = strike.service.power(Voting).voters()
-        if missing := [host.name for host in strike.hosts if host.name not in voters]:
+        if missing := [host.name for host in strike.kept(_Removed).voters if host.name not in voters]:
             raise NemesisError(f"not voting again: {', '.join(missing)}")
         return Evidence(f"{', '.join(voters)} vote")
 

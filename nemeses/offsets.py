@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.systems.operating import GroupOffsets, Tooled
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.systems.system import System
+from chaoskit.model.place import Place
 from nemeses.clients import ClientLeave
+
+_EMPTY_S = 60
+_NOWHERE = -1
+"""Of a partition in which the group has not committed."""
+
+
+@dataclass(slots=True)
+class _Left:
+    """The proof that all members have ended."""
+
+    evidence: str = ""
 
 
 class Reset(BaseModel):
@@ -36,17 +51,34 @@ class ResetOffsets(ClientLeave):
         if isinstance(system, Tooled):
             system.prepare_tools(options)
 
-    def verify(self, strike: Strike) -> Evidence:
-        ended = super().verify(strike)
+    def inject(self, strike: Strike) -> None:
+        super().inject(strike)
+        strike.kept(_Left).evidence = super().verify(strike).sentence
         power = strike.service.power(GroupOffsets)
-        before = power.committed()
-        strike.reset |= power.reset(strike.parameters.position)
-        after = power.committed()
-        if after != strike.reset:
-            raise NemesisError(f"the group should go on at {_told(strike.reset)}, but would at {_told(after)}")
-        if after == before:
-            raise NemesisError(f"the group goes on where it would have anyway, at {_told(after)}")
-        return Evidence.of_all([f"the group goes on at {_told(after)} instead of {_told(before)}", ended])
+        before, to = power.committed(), dict[Place, int]()
+
+        def refused() -> str:
+            """Try once: a member that does not say that it leaves is one until its session has ended."""
+            try:
+                to.update(power.aim(strike.parameters.position))
+            except ServiceError as error:
+                return str(error)
+            return ""
+
+        if why := wait_while(refused, _EMPTY_S, every_s=1):
+            raise NemesisError(f"the group can still not be reset after {_EMPTY_S} s: {why}")
+        if to == before:
+            raise NemesisError(f"the group goes on where it would have anyway, at {_told(to)}")
+        strike.reset |= {place: (before.get(place, _NOWHERE), position) for place, position in to.items()}
+        power.commit(to)
+
+    def verify(self, strike: Strike) -> Evidence:
+        wanted = {place: to for place, (_, to) in strike.reset.items()}
+        if (after := strike.service.power(GroupOffsets).committed()) != wanted:
+            raise NemesisError(f"the group should go on at {_told(wanted)}, but would at {_told(after)}")
+        before = {place: position for place, (position, _) in strike.reset.items() if position != _NOWHERE}
+        moved = f"the group goes on at {_told(after)} instead of {_told(before) or 'nowhere'}"
+        return Evidence.of_all([moved, strike.kept(_Left).evidence])
 
 
 def _told(positions: dict[Any, int]) -> str:

@@ -41,22 +41,19 @@ class DeleteRecords(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         power, share = strike.service.power(RecordDeletion), strike.parameters.share
-        for host in strike.hosts:
-            held = power.first_positions(host)
-            strike.deleted |= {place: first + math.floor(share * (end - first)) for place, (first, end) in held.items()}
+        places = [place for host in strike.hosts for place in power.logs_led_by(host)]
+        for place, (first, end) in power.bounds(places).items():
+            if (before := first + math.floor(share * (end - first))) > first:
+                strike.deleted[place] = before
         if not strike.deleted:
-            raise NemesisError(f"{strike.names} led no log of the workload")
+            raise NemesisError(f"{strike.names} led no log of the workload of which something could be deleted")
         power.delete_before(strike.deleted)
 
     def verify(self, strike: Strike) -> Evidence:
-        first = {
-            place: position
-            for host in strike.hosts
-            for place, (position, _) in strike.service.power(RecordDeletion).first_positions(host).items()
-        }
+        bounds = strike.service.power(RecordDeletion).bounds(list(strike.deleted))
         for (topic, number), before in strike.deleted.items():
-            if (begins := first.get((topic, number))) != before:
-                raise NemesisError(f"{topic}/{number} should begin at {before:,}, but begins at {begins}")
+            if (first := bounds[topic, number][0]) < before:
+                raise NemesisError(f"{topic}/{number} should begin at {before:,}, but begins at {first:,}")
         places = [f"{topic}/{number} begins at {before:,}" for (topic, number), before in strike.deleted.items()]
         return Evidence("; ".join(places))
 

@@ -165,15 +165,18 @@ class LocalHost(ClockHost, HostLimits):
 
         The processes stand still from the first instant, so that nothing is flushed which nobody can ask for any more.
         """
+        if self._init is None:
+            return
         self._synced_before = self._tell_last_sync()
-        servers = {pid for disk in self._disks.values() for pid in disk.servers()}
-        for disk in self._disks.values():
-            disk.release()
-        stop_all(self._init_pid, without=servers)
-        take_down(self._cable)
-        for disk in self._disks.values():
-            disk.stop()
-        self.kill()
+        try:
+            stop_all(self._init_pid, without={pid for disk in self._disks.values() for pid in disk.servers()})
+            for disk in self._disks.values():
+                disk.release()
+            take_down(self._cable)
+            for disk in self._disks.values():
+                disk.stop()
+        finally:  # nobody else would let them go on
+            self.kill()
 
     def kill(self) -> None:
         """Kill the host's first process and with it everything in its namespaces."""

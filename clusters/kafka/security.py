@@ -29,6 +29,7 @@ _BROKERS = "User:ANONYMOUS"
 
 _PASSWORD = "known-to-all"  # noqa: S105  # of a lab that nobody else reaches
 _SCRAM_SINCE = (3, 5)
+_ACLS_SINCE = (3, 2)
 _MODULES = {
     "plain": f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{_USER}="{_PASSWORD}";',
     "scram": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
@@ -76,6 +77,8 @@ def check_security(security: Security | None, version: tuple[int, ...]) -> None:
     """
     if security is not None and str(security.sasl).startswith("scram") and version < _SCRAM_SINCE:
         raise BadInput("cluster.security.sasl: users of SCRAM are made at formatting since Kafka 3.5; use plain")
+    if security is not None and security.acls and version < _ACLS_SINCE:
+        raise BadInput("cluster.security.acls: KRaft keeps access control lists since Kafka 3.2; remove it")
 
 
 def listener(security: Security | None, address: str) -> dict[str, str]:

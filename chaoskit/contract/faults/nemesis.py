@@ -147,7 +147,8 @@ class Strike:
         in_system: maps a workload topic to its name in the system.
         damaged: the partitions, by their names in the system, whose files it damaged, if it damaged nothing else.
         deleted: what it had deleted on purpose: before which position of each log, by their names in the system.
-        reset: where it had a group go on on purpose: the position in each log, by their names in the system.
+        reset: where it had a group go on on purpose, for each log, by their names in the system: instead of which
+            position, at which one.
         doubt: tells the run why the fault may have shown little: its verdict is then at best `unknown`.
         beside: the other faults that hold on a host of the cluster now, such as `partition (fault 3)`, each with what
             it occupies there.
@@ -167,7 +168,7 @@ class Strike:
     in_system: Callable[[str], str] = str
     damaged: list[Place] = field(default_factory=list)
     deleted: dict[Place, int] = field(default_factory=dict)
-    reset: dict[Place, int] = field(default_factory=dict)
+    reset: dict[Place, tuple[int, int]] = field(default_factory=dict)
     doubt: Callable[[Doubt], None] = lambda _: None
     beside: Callable[[ServiceHost], Mapping[str, Collection[HostPart]]] = _alone
     owed: list[Callable[[], str]] = field(default_factory=list)

@@ -47,7 +47,7 @@ class Effect:
         proved: whether its effect was proved; if it was not, it may have had some all the same.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
         deleted: what it had deleted on purpose: partitions, and before which position of each.
-        reset: where it had a group go on on purpose: partitions, and the position in each.
+        reset: where it had a group go on on purpose: partitions, and for each instead of which position, at which one.
         acts: what it did; nothing explains what a fault without an act, or damage, did.
         peers: for what it did to links: names of hosts at the other end; `all`, `hosts` or `clients`.
         late_ns: how late packets were at most.
@@ -65,7 +65,7 @@ class Effect:
     number: int = 0
     partitions: frozenset[Place] = frozenset()
     deleted: frozenset[tuple[Place, int]] = frozenset()
-    reset: frozenset[tuple[Place, int]] = frozenset()
+    reset: frozenset[tuple[Place, tuple[int, int]]] = frozenset()
     ahead_ns: int = 0
     on_links: bool = False
     abrupt: bool = False

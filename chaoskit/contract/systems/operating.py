@@ -109,15 +109,19 @@ class GroupOffsets(Protocol):
         """
         ...
 
-    def reset(self, to: str | int) -> dict[Place, int]:
-        """Set the committed positions; return them.
+    def aim(self, position: str | int) -> dict[Place, int]:
+        """Return what a position is in each partition.
 
         Args:
-            to: `earliest`, `latest`, or by how much, negative: back.
+            position: `earliest`, `latest`, or by how much, negative: back.
 
         Raises:
-            ServiceError: the system rejected the request, as it does while there are members.
+            ServiceError: the system does not tell, as while the group has members.
         """
+        ...
+
+    def commit(self, positions: Mapping[Place, int]) -> None:
+        """Set the committed positions. Raises the same error as `aim`."""
         ...
 
 
@@ -175,13 +179,16 @@ class Certificates(Protocol):
 class RecordDeletion(Protocol):
     """Optional power: delete the oldest messages of logs."""
 
-    def first_positions(self, host: ServiceHost) -> dict[Place, tuple[int, int]]:
-        """Return the first position and the end of each log of the workload that a host leads, by their names in the
-        system.
+    def logs_led_by(self, host: ServiceHost) -> list[Place]:
+        """Return the logs of the workload that a host leads, by their names in the system.
 
         Raises:
             ServiceError: the system does not tell.
         """
+        ...
+
+    def bounds(self, places: Sequence[Place]) -> dict[Place, tuple[int, int]]:
+        """Return the first position and the end of each of these logs, whoever leads them. Raises the same error."""
         ...
 
     def delete_before(self, positions: Mapping[Place, int]) -> None:

@@ -28,7 +28,8 @@ class Fault:
         targets: names of the hosts or clients that it hit; empty if it never began.
         damaged: the partitions, by the workload's names, that it damaged, if it damaged nothing else.
         deleted: what it had deleted on purpose: before which position of each partition, by the workload's names.
-        reset: where it had a group go on on purpose: the position in each partition, by the workload's names.
+        reset: where it had a group go on on purpose, for each partition, by the workload's names: instead of which
+            position, at which one.
         effective_ns: when its effect was proved; None if it was not.
         heal_ns: when it began to be undone.
         healed_ns: when it was proved healed; None if it was not.
@@ -44,7 +45,7 @@ class Fault:
     targets: tuple[str, ...] = ()
     damaged: tuple[Place, ...] = ()
     deleted: Mapping[Place, int] = field(default_factory=dict)
-    reset: Mapping[Place, int] = field(default_factory=dict)
+    reset: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
     effective_ns: int | None = None
     heal_ns: int | None = None
     healed_ns: int | None = None
@@ -66,8 +67,14 @@ class Fault:
             on=(on,) if isinstance(on, str) else on,
             for_ns=own.pop(_FOR, None),
             damaged=shaped(own.pop(_DAMAGED, ()), tuple[Place, ...]),
-            deleted=_positions(own.pop(_DELETED, ())),
-            reset=_positions(own.pop(_RESET, ())),
+            deleted={
+                (topic, number): before
+                for topic, number, before in shaped(own.pop(_DELETED, ()), tuple[tuple[str, int, int], ...])
+            },
+            reset={
+                (topic, number): (before, after)
+                for topic, number, before, after in shaped(own.pop(_RESET, ()), tuple[tuple[str, int, int, int], ...])
+            },
             parameters=own,
             targets=tuple(row["targets"]),
             effective_ns=row["effective_ns"],
@@ -81,9 +88,10 @@ class Fault:
         parameters = {_ON: self.on, _FOR: self.for_ns, **self.parameters}
         if self.damaged:
             parameters[_DAMAGED] = sorted(set(self.damaged))
-        for key, positions in ((_DELETED, self.deleted), (_RESET, self.reset)):
-            if positions:
-                parameters[key] = sorted((*place, position) for place, position in positions.items())
+        if self.deleted:
+            parameters[_DELETED] = sorted((*place, before) for place, before in self.deleted.items())
+        if self.reset:
+            parameters[_RESET] = sorted((*place, *move) for place, move in self.reset.items())
         return {
             "fault": self.number,
             "kind": self.kind,
@@ -99,12 +107,3 @@ class Fault:
     def say(self, text: str) -> None:
         """Add to the evidence."""
         self.evidence = "; ".join(filter(None, [self.evidence, text]))
-
-
-def _positions(given: Any) -> dict[Place, int]:
-    """Return positions by partition, as they are recorded.
-
-    Raises:
-        ValueError: they are damaged.
-    """
-    return {(topic, number): position for topic, number, position in shaped(given, tuple[tuple[str, int, int], ...])}

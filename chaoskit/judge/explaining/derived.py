@@ -56,7 +56,8 @@ class Derived:
     def doubt(self, rows: Ints, missing: str) -> None:
         """Leave findings in doubt that have no story."""
         self.open[rows] = True
-        self.missing = self.missing or missing
+        if rows.size:
+            self.missing = self.missing or missing
 
 
 def joined(faults: Sequence[Effect]) -> tuple[Effect, ...]:

@@ -1,4 +1,7 @@
-"""Messages that an operator's order took, which a fault carried out: `Limit` by positions that the fault recorded."""
+"""Messages that an operator's order took, which a fault carried out: `Limit` by positions that the fault recorded.
+
+What was ordered, and cannot be proved to have been done, is a doubt.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chaoskit.contract.guarantees.guarantee import Effect
+from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Limit
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story
-from chaoskit.judge.explaining.record import NONE, Ints, Record
+from chaoskit.judge.explaining.record import NONE, Flags, Ints, Record
+from chaoskit.model.place import Place
+
+_UNKNOWN = "a position is not known, and so whether an operator's order concerned it"
 
 
 def derive_deleted(record: Record, mechanism: Limit, cases: Cases) -> Derived:
@@ -19,58 +25,84 @@ def derive_deleted(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     for effect in record.effects:
         before = dict(effect.deleted)
         for place, rows in cases.by_place():
-            if place not in before:
-                continue
-            written = rows[cases.message.written_ns[rows] <= _done_ns(effect)]
-            known = cases.position[written] != NONE
-            derived.doubt(written[~known], _unplaced(before[place]))
-            own = written[known & (cases.position[written] < before[place])]
-            derived.tell(
-                own, Story(f"{place[0]}/{place[1]} was deleted before {before[place]:,} ({effect.dated})", (effect,))
-            )
+            if place in before:
+                written = rows[cases.message.written_ns[rows] <= _done_ns(effect)]
+                known = cases.position[written] != NONE
+                derived.doubt(written[~known], _UNKNOWN)
+                words = f"{place[0]}/{place[1]} was deleted before {before[place]:,} ({effect.dated})"
+                _tell(derived, written[known & (cases.position[written] < before[place])], effect, words)
     return derived
 
 
 def derive_set_back(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     """Return which commits went on from where a fault had set the group, without going back any further later."""
     derived = Derived.nothing(cases.size)
-    for effect, to, rows in _resets(record, cases):
+    for effect, _, (before, to), rows in _resets(record, cases):
         again = rows[cases.since_ns[rows] < _done_ns(effect)]
         again = again[np.argsort(cases.at_ns[again], kind="stable")]
         onwards = cases.position[again] >= np.maximum.accumulate(cases.position[again])
-        derived.tell(again[onwards & (cases.position[again] >= to)], _story_of_reset(effect, to))
+        _tell(derived, again[onwards & (cases.position[again] >= to)], effect, _moved(effect, before, to))
     return derived
 
 
 def derive_set_ahead(record: Record, mechanism: Limit, cases: Cases) -> Derived:
-    """Return which messages are before the position to which a fault had set the group: the finding's own, or the one
-    that contradicts a commit."""
+    """Return which messages lie between where a group was and where a fault had set it: the finding's own; or the first
+    one that a commit is beyond, if all that lies between there and the commit had been received."""
     derived = Derived.nothing(cases.size)
-    position = np.where(cases.message.known, cases.position, cases.other_position)
-    for effect, to, rows in _resets(record, cases):
-        known = position[rows] != NONE
-        derived.doubt(rows[~known], _unplaced(to))
-        derived.tell(rows[known & (position[rows] < to)], _story_of_reset(effect, to))
+    missed = np.where(cases.message.known, cases.position, cases.other_position)
+    for effect, place, (before, to), rows in _resets(record, cases):
+        known = (missed[rows] != NONE) & (before != NONE)
+        derived.doubt(rows[~known & (missed[rows] < to)], _UNKNOWN)
+        own = rows[known & (missed[rows] >= before) & (missed[rows] < to)]
+        commits = own[~cases.message.known[own]]
+        had = _had_all(record, place, to, cases.position[commits], cases.at_ns[commits])
+        if had is None:
+            derived.doubt(commits, "messages were not recorded one by one")
+        else:
+            _tell(derived, commits[had], effect, _moved(effect, before, to))
+        _tell(derived, own[cases.message.known[own]], effect, _moved(effect, before, to))
     return derived
 
 
-def _resets(record: Record, cases: Cases) -> Iterator[tuple[Effect, int, Ints]]:
-    """Yield the faults that set the group of a partition, to which position, and the findings there that came later."""
+def _had_all(record: Record, place: Place, start: int, ends: Ints, at_ns: Ints) -> Flags | None:
+    """Return whether all acknowledged messages from a position up to each of some others had been received at a time;
+    None if that was not recorded."""
+    sends = record.sends(place)
+    if sends is None:
+        return None
+    rows = np.flatnonzero(sends.acked & (sends.position >= start))
+    rows = rows[np.argsort(sends.position[rows], kind="stable")]
+    had_ns = np.full(rows.size, FOREVER)
+    for receipts in record.receipts(place).values():
+        at = receipts.rows_of(sends.value[rows])
+        received = at != NONE
+        had_ns[received] = np.minimum(had_ns[received], receipts.at_ns[at[received]])
+    latest_ns = np.concatenate([[0], np.maximum.accumulate(had_ns)])
+    had: Flags = latest_ns[np.searchsorted(sends.position[rows], ends)] <= at_ns
+    return had
+
+
+def _resets(record: Record, cases: Cases) -> Iterator[tuple[Effect, Place, tuple[int, int], Ints]]:
+    """Yield the faults that set the group of a partition, from where to where, and the later findings there."""
     for effect in record.effects:
-        for at, to in effect.reset:
-            for place, rows in cases.by_place():
-                if place == at:
-                    yield effect, to, rows[cases.at_ns[rows] >= _done_ns(effect)]
+        moves = dict(effect.reset)
+        for place, rows in cases.by_place():
+            if place in moves:
+                yield effect, place, moves[place], rows[cases.at_ns[rows] >= _done_ns(effect)]
 
 
 def _done_ns(effect: Effect) -> int:
-    """Return when it had done so: until then members may still leave, and commit."""
-    return effect.over_ns if effect.done_ns is None else effect.done_ns
+    """Return when it had been done: until then members may still leave, and commit. If that cannot be proved, it may
+    have been at once."""
+    return effect.start_ns if effect.done_ns is None or not effect.proved else effect.done_ns
 
 
-def _unplaced(before: int) -> str:
-    return f"its position, and so whether it was before {before:,}, is not known"
+def _tell(derived: Derived, rows: Ints, effect: Effect, words: str) -> None:
+    if effect.proved:
+        derived.tell(rows, Story(words, (effect,)))
+    else:
+        derived.doubt(rows, f"{effect.dated} is not proved to have been carried out")
 
 
-def _story_of_reset(effect: Effect, to: int) -> Story:
-    return Story(f"the group was set to position {to:,} ({effect.dated})", (effect,))
+def _moved(effect: Effect, before: int, to: int) -> str:
+    return f"the group was set from position {before:,} to {to:,} ({effect.dated})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,6 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull
-from chaoskit.model.place import Place
 from chaoskit.run.faults.boots import Boots
 from chaoskit.run.faults.course import Course
 from chaoskit.run.faults.occupancy import Claim
@@ -190,20 +189,25 @@ class RunningFault:
         course.due.remove(record.number)
         if self._strike.hosts:
             record.targets = tuple(host.name for host in self._nemesis.struck(self._strike))
-        record.damaged = tuple((course.in_history(topic), number) for topic, number in self._strike.damaged)
-        record.deleted, record.reset = self._in_history(self._strike.deleted), self._in_history(self._strike.reset)
         record.say(evidence.sentence)
         course.log.record(record.row())
         course.changed()
         course.watcher.on(FaultProved(record.number, record.kind, record.targets, evidence.sentence, evidence.figures))
         self.begun.set()
 
-    def _in_history(self, positions: Mapping[Place, int]) -> dict[Place, int]:
-        return {(self._course.in_history(topic), number): at for (topic, number), at in positions.items()}
-
     def _made(self) -> Evidence:
-        self._nemesis.inject(self._strike)
-        return self._nemesis.verify(self._strike)
+        try:
+            self._nemesis.inject(self._strike)
+            return self._nemesis.verify(self._strike)
+        finally:  # what was done in part, or cannot be proved, explains findings all the same
+            self._note_orders()
+
+    def _note_orders(self) -> None:
+        """Record what was damaged, deleted or reset on purpose, by the workload's names."""
+        strike, named = self._strike, self._course.in_history
+        self.record.damaged = tuple((named(topic), number) for topic, number in strike.damaged)
+        self.record.deleted = {(named(topic), number): before for (topic, number), before in strike.deleted.items()}
+        self.record.reset = {(named(topic), number): move for (topic, number), move in strike.reset.items()}
 
     def _made_again(self) -> Evidence:
         self._nemesis.heal(self._strike)

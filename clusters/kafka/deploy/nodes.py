@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from chaoskit.contract.hosts.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.common.directories import paths
@@ -25,6 +25,7 @@ from clusters.zookeeper.server import ZOOKEEPER, folder_of
 SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
 _METADATA = "__cluster_metadata"
+_READ_S = 5
 _PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
 _ZOOKEEPER_DATA = "version-2"
@@ -56,9 +57,11 @@ class KafkaNodes:
         self._ensemble = ensemble
         self._services = _placed(options, hosts)
         self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
-        self.cluster_id = self._given_id() or cluster_id()
+        given = self._given_id()
+        self.cluster_id = given or cluster_id()
         self._jars: dict[str, str] = {}
-        self._initial = _initial_controllers(options, hosts)
+        # Disks that are formatted know who votes; a new one beside them joins.
+        self._initial = "" if given else _initial_controllers(options, hosts)
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
 
     def start(self, host: ServiceHost) -> None:
@@ -145,12 +148,13 @@ class KafkaNodes:
             properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
             host.put(properties.encode(), PROPERTIES)
         if self._ensemble is None:
-            self._format(host, ["--initial-controllers", self._initial] if self._joining(host) else [])
+            voting = self._joining(host)
+            self._format(host, ["--initial-controllers", self._initial] if voting and self._initial else voting)
 
     def _joining(self, host: ServiceHost) -> list[str]:
         """Return how a controller is formatted whose disk is new, where the voters are dynamic: it is no voter."""
-        votes = self._hosts.index(host) in settings.controllers(self._options, len(self._hosts))
-        return ["--no-initial-controllers"] if self._initial and votes else []
+        has_controller = self._hosts.index(host) in settings.controllers(self._options, len(self._hosts))
+        return ["--no-initial-controllers"] if self._options.voters == "dynamic" and has_controller else []
 
     def _format(self, host: ServiceHost, voting: Sequence[str]) -> None:
         """Format the log directories that are not formatted yet.
@@ -189,6 +193,14 @@ class KafkaNodes:
     def metadata_dir(self, host: ServiceHost) -> str:
         """Return the folder of a node's metadata log: the first log directory, as Kafka chooses it."""
         return self.log_dirs(host)[0]
+
+    def disk_id(self, host: ServiceHost) -> str:
+        """Return the id of the disk with a node's metadata log; empty if it cannot be read, as without power."""
+        try:
+            read = ["sed", "-n", "s/^directory.id=//p", self._metadata(host)[0]]
+            return host.run(read, check=False, timeout_s=_READ_S).out.strip()
+        except HostError:
+            return ""
 
     def _metadata(self, host: ServiceHost) -> list[str]:
         """Return the files that a formatted log directory has."""

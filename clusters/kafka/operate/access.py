@@ -40,19 +40,14 @@ class KafkaAccess:
 
     def withdraw(self, action: str) -> None:
         # A topic with a list allows what the list allows, and nothing else; what is denied counts more.
-        lists = [
-            AclBinding(ResourceType.TOPIC, name, *_WHERE, operation, permission)
-            for name in self._topics()
-            for operation, permission in _entries(action)
-        ]
+        entries = [(AclOperation.ALL, AclPermissionType.ALLOW), (_OPERATIONS[action], AclPermissionType.DENY)]
+        lists = [AclBinding(ResourceType.TOPIC, name, *_WHERE, *entry) for name in self._topics() for entry in entries]
         _await(self._admin.create_acls(lists, request_timeout=_TIMEOUT_S))
 
     def give_back(self, action: str) -> None:
-        lists = [
-            AclBindingFilter(ResourceType.TOPIC, name, *_WHERE, operation, permission)
-            for name in self._topics()
-            for operation, permission in _entries(action)
-        ]
+        # What is allowed stays: another action may be denied still.
+        entry = _OPERATIONS[action], AclPermissionType.DENY
+        lists = [AclBindingFilter(ResourceType.TOPIC, name, *_WHERE, *entry) for name in self._topics()]
         _await(self._admin.delete_acls(lists, request_timeout=_TIMEOUT_S))
 
     def allowed(self, action: str) -> dict[str, bool]:
@@ -63,10 +58,6 @@ class KafkaAccess:
             )
         )
         return {topic.name: _OPERATIONS[action] in (topic.authorized_operations or ()) for topic in told}
-
-
-def _entries(action: str) -> list[tuple[AclOperation, AclPermissionType]]:
-    return [(AclOperation.ALL, AclPermissionType.ALLOW), (_OPERATIONS[action], AclPermissionType.DENY)]
 
 
 def _await(asked: Mapping[Any, Any]) -> list[Any]:

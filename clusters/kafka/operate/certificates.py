@@ -17,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.operate.tools import node_id
 from clusters.kafka.security import CLIENTS_PORT, EXPIRED, KEYSTORE, Credentials
 
 _TIMEOUT_S = 10
@@ -41,7 +42,8 @@ class KafkaCertificates:
         self._set(host, ConfigEntry(KEYSTORE, EXPIRED, incremental_operation=AlterConfigOpType.SET))
 
     def renew(self, host: ServiceHost) -> None:
-        self._set(host, ConfigEntry(KEYSTORE, None, incremental_operation=AlterConfigOpType.DELETE))
+        if node_id(self._brokers, host):
+            self._set(host, ConfigEntry(KEYSTORE, None, incremental_operation=AlterConfigOpType.DELETE))
 
     def refusal(self, host: ServiceHost) -> str:
         trusting = ssl.create_default_context(cadata=self._credentials.authority)
@@ -57,8 +59,10 @@ class KafkaCertificates:
             raise ServiceError(f"{host.name} cannot be reached: {error}") from error
 
     def _set(self, host: ServiceHost, entry: ConfigEntry) -> None:
-        node = str(list(self._brokers).index(host) + 1)
-        broker = ConfigResource(ResourceType.BROKER, node, incremental_configs=[entry])
+        node = node_id(self._brokers, host)
+        if not node:
+            raise ServiceError(f"clients do not connect to {host.name}: it has no broker; name others in `on`")
+        broker = ConfigResource(ResourceType.BROKER, str(node), incremental_configs=[entry])
         try:
             self._admin.incremental_alter_configs([broker], request_timeout=_TIMEOUT_S)[broker].result()
         except KafkaException as error:

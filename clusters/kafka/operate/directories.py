@@ -10,7 +10,7 @@ from chaoskit.base.waiting import wait_while
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
 from clusters.kafka.operate.operator import Assignment, Partition, text
-from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools
+from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools, node_id
 
 
 class KafkaDirectories:
@@ -39,7 +39,7 @@ class KafkaDirectories:
         return {text(partition): directory for partition, directory in self._stored(host).items()}
 
     def move_between_directories(self, host: ServiceHost) -> None:
-        folders, node = self._log_dirs(host), list(self._brokers).index(host) + 1
+        folders, node = self._log_dirs(host), node_id(self._brokers, host)
         wanted = {
             partition: folders[(folders.index(directory) + 1) % len(folders)]
             for partition, directory in self._stored(host).items()
@@ -66,7 +66,8 @@ class KafkaDirectories:
 
     def _stored(self, host: ServiceHost) -> dict[Partition, str]:
         """Return the log directory of each replica on a host; of one that moves, where it comes from."""
-        node = list(self._brokers).index(host) + 1
+        if not (node := node_id(self._brokers, host)):
+            return {}
         printed = self._tools.run("org.apache.kafka.tools.LogDirsCommand", "--describe", "--broker-list", str(node))
         described: dict[str, Any] = json.loads(printed[printed.index("{") :])
         return {

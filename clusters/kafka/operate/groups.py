@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
-from clusters.kafka.operate.tools import KafkaTools
+from clusters.kafka.operate.tools import PLAN, KafkaTools
 
 _COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
@@ -26,22 +26,37 @@ class KafkaGroups:
     def committed(self) -> dict[Place, int]:
         return self._positions("CURRENT-OFFSET", "--describe", "--group", self._group())
 
-    def reset(self, to: str | int) -> dict[Place, int]:
-        where = ["--shift-by", str(to)] if isinstance(to, int) else [f"--to-{to}"]
-        return self._positions(
-            "NEW-OFFSET", "--reset-offsets", "--group", self._group(), "--all-topics", *where, "--execute"
-        )
+    def aim(self, position: str | int) -> dict[Place, int]:
+        where = ["--shift-by", str(position)] if isinstance(position, int) else [f"--to-{position}"]
+        return self._positions("NEW-OFFSET", *self._resetting(), "--all-topics", *where, "--dry-run")
+
+    def commit(self, positions: Mapping[Place, int]) -> None:
+        plan = "".join(f"{topic},{number},{position}\n" for (topic, number), position in positions.items())
+        self._table("NEW-OFFSET", *self._resetting(), "--from-file", PLAN, "--execute", plan=plan)
+
+    def _resetting(self) -> tuple[str, ...]:
+        return "--reset-offsets", "--group", self._group()
 
     def _positions(self, column: str, *arguments: str) -> dict[Place, int]:
         """Return a column of the table that the tool prints, by partition."""
-        printed = self._tools.run(_COMMAND, *arguments)
-        rows = [line.split() for line in printed.splitlines()]
-        headers = [row for row in rows if column in row]
-        if not headers:
-            raise ServiceError(f"kafka-consumer-groups tells nothing of {self._group()}: {printed.strip()[-300:]}")
-        topic, number, position = (headers[0].index(name) for name in ("TOPIC", "PARTITION", column))
+        header, *rows = self._table(column, *arguments)
+        topic, number, position = (header.index(name) for name in ("TOPIC", "PARTITION", column))
         return {
             (row[topic], int(row[number])): int(row[position])
             for row in rows
             if len(row) > position and row[number].isdecimal() and row[position].isdecimal()
         }
+
+    def _table(self, column: str, *arguments: str, plan: str | None = None) -> list[list[str]]:
+        """Return the table with a column that the tool prints, with its header.
+
+        Raises:
+            ServiceError: there is none, or an error: of that the tool's exit code does not tell.
+        """
+        printed = self._tools.run(_COMMAND, *arguments, plan=plan)
+        lines = printed.splitlines()
+        rows = [line.split() for line in lines]
+        header = next((at for at, row in enumerate(rows) if column in row), None)
+        if header is None or any(line.startswith("Error") for line in lines):
+            raise ServiceError(f"kafka-consumer-groups, group {self._group()}: {printed.strip()[-300:]}")
+        return rows[header:]

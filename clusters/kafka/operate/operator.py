@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -15,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
-from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools
+from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools, node_id
 
 Partition = tuple[str, int]
 Assignment = dict[Partition, list[int]]
@@ -27,6 +28,24 @@ _POLL_S = 0.1
 def text(partition: Partition) -> str:
     """Return how a partition is written: `topic/number`."""
     return f"{partition[0]}/{partition[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A replica that was taken off a broker.
+
+    Attributes:
+        at: its place among the replicas; the first one is the preferred leader.
+        instead: the broker that has one instead; None if there is one less.
+    """
+
+    at: int
+    instead: int | None
+
+    def undone(self, node: int, replicas: Sequence[int]) -> list[int]:
+        """Return the replicas with that of the broker again, whatever else happened to them."""
+        others = [replica for replica in replicas if replica not in (node, self.instead)]
+        return [*others[: self.at], node, *others[self.at :]]
 
 
 class KafkaOperator:
@@ -42,7 +61,7 @@ class KafkaOperator:
         self._brokers = brokers
         self._admin = admin
         self._tools = tools
-        self._drained: dict[str, Assignment] = {}
+        self._taken: dict[str, dict[Partition, _Taken]] = {}
         self._alone = threading.RLock()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
@@ -81,20 +100,24 @@ class KafkaOperator:
     def _drain(self, host: ServiceHost, node: int) -> None:
         current = self.assignment()
         moved = {partition: held for partition, held in current.items() if node in held}
-        away = {node, *(self._node(broker) for broker in self._brokers if broker.name in self._drained)}
+        away = {node, *(self._node(broker) for broker in self._brokers if broker.name in self._taken)}
         load = {other: 0 for other in range(1, len(self._brokers) + 1) if other not in away}
         for replica in (replica for held in current.values() for replica in held if replica in load):
             load[replica] += 1
-        wanted = {}
+        instead: dict[Partition, int] = {}
         for partition, held in moved.items():
             free = [other for other in load if other not in held]
             if not free:
                 raise ServiceError(f"{text(partition)} has a replica on every broker: add one (cluster.hosts)")
-            chosen = min(free, key=lambda other: load[other])
-            load[chosen] += 1
-            wanted[partition] = [chosen if replica == node else replica for replica in held]
-        self._drained[host.name] = moved
-        self._reassign(wanted)
+            instead[partition] = min(free, key=lambda other: load[other])
+            load[instead[partition]] += 1
+        self._note(host, moved, instead)
+        self._reassign(
+            {
+                partition: [instead[partition] if replica == node else replica for replica in held]
+                for partition, held in moved.items()
+            }
+        )
 
     def shed(self, host: ServiceHost) -> None:
         node = self._node(host)
@@ -102,14 +125,30 @@ class KafkaOperator:
             held = {partition: held for partition, held in self.assignment().items() if node in held}
             if alone := [partition for partition, replicas in held.items() if replicas == [node]]:
                 raise ServiceError(f"{text(alone[0])} has its only replica on {host.name}")
-            self._drained[host.name] = held
+            self._note(host, held, {})
             self._reassign({name: [other for other in replicas if other != node] for name, replicas in held.items()})
 
+    def _note(self, host: ServiceHost, held: Assignment, instead: Mapping[Partition, int]) -> None:
+        """Note what is taken off a host, before it is; what it has instead of another one belongs to that one."""
+        node, own = self._node(host), dict[Partition, _Taken]()
+        for partition, replicas in held.items():
+            stands_in = [of for of in self._taken.values() if partition in of and of[partition].instead == node]
+            place = stands_in[0][partition].at if stands_in else replicas.index(node)
+            (stands_in[0] if stands_in else own)[partition] = _Taken(place, instead.get(partition))
+        self._taken[host.name] = own
+
     def refill(self, host: ServiceHost) -> None:
+        node = self._node(host)
         with self._alone:
-            if host.name in self._drained:
-                self._reassign(self._drained[host.name])
-                del self._drained[host.name]
+            if host.name in self._taken:
+                current = self.assignment()
+                wanted = {
+                    partition: taken.undone(node, current[partition])
+                    for partition, taken in self._taken[host.name].items()
+                    if partition in current
+                }
+                self._reassign(wanted)
+                del self._taken[host.name]
 
     def finish_upgrade(self, version: str) -> str:
         """Finalize the metadata version of the release."""
@@ -125,8 +164,7 @@ class KafkaOperator:
         return f"metadata.version {levels[0]} is finalized" if levels else "no metadata.version is finalized"
 
     def _node(self, host: ServiceHost) -> int:
-        """Return the id of the broker on a host; 0 if there is none, as on a controller-only host."""
-        return list(self._brokers).index(host) + 1 if host in self._brokers else 0
+        return node_id(self._brokers, host)
 
     def assignment(self) -> Assignment:
         """Return the replicas of all partitions.

@@ -67,7 +67,7 @@ def operators_of(
     if has_tools(options.version):
         operators += [operator, KafkaGroups(tools, group)]
         if options.voters == "dynamic":
-            operators.append(KafkaVoters(hosts, tools))
+            operators.append(KafkaVoters(hosts, tools, nodes.disk_id))
         if len(options.log_dirs) > 1:
             operators.append(KafkaDirectories(brokers, tools, operator.assignment, nodes.log_dirs))
     return operators

@@ -29,11 +29,13 @@ class KafkaRecords:
         self._operator = operator
         self._topics = topics
 
-    def first_positions(self, host: ServiceHost) -> dict[Place, tuple[int, int]]:
-        led = [place for place in self._operator.partitions_led_by(host) if place[0] in self._topics()]
-        first = self._offsets(led, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
-        end = self._offsets(led, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-        return {place: (first[place], end[place]) for place in led}
+    def logs_led_by(self, host: ServiceHost) -> list[Place]:
+        return [place for place in self._operator.partitions_led_by(host) if place[0] in self._topics()]
+
+    def bounds(self, places: Sequence[Place]) -> dict[Place, tuple[int, int]]:
+        first = self._offsets(places, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        end = self._offsets(places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return {place: (first[place], end[place]) for place in places}
 
     def delete_before(self, positions: Mapping[Place, int]) -> None:
         wanted = [TopicPartition(topic, number, before) for (topic, number), before in positions.items()]

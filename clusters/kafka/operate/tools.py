@@ -13,9 +13,16 @@ from clusters.kafka import artifacts
 from clusters.kafka.settings import BROKER_PORT
 
 TIMEOUT_S = 60
+
+
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 PLAN = "PLAN"
 """Placeholder in a tool's arguments for the path of its plan on the host."""
+
+
+def node_id(hosts: Sequence[ServiceHost], host: ServiceHost) -> int:
+    """Return the id of the node on a host, of some that begin with the first one; 0 if it is none of them."""
+    return list(hosts).index(host) + 1 if host in hosts else 0
 
 
 class KafkaTools:
@@ -39,7 +46,7 @@ class KafkaTools:
         self,
         program: str,
         *arguments: str,
-        plan: Mapping[str, object] | None = None,
+        plan: Mapping[str, object] | str | None = None,
         on: ServiceHost | None = None,
     ) -> str:
         """Run a tool; return its output.
@@ -47,7 +54,7 @@ class KafkaTools:
         Args:
             program: its class.
             arguments: its arguments; `PLAN` stands for the path of the plan.
-            plan: the content of a file for it, as JSON.
+            plan: the content of a file for it; what is no text becomes JSON.
             on: the host on which it runs; None: the first one whose broker answers.
 
         Raises:
@@ -61,7 +68,7 @@ class KafkaTools:
         host = on or broker
         path = f"/run/chaoskit-plan-{uuid.uuid4().hex}.json"
         if plan is not None:
-            host.put(json.dumps(plan).encode(), path)
+            host.put((plan if isinstance(plan, str) else json.dumps(plan)).encode(), path)
             arguments = tuple(path if argument == PLAN else argument for argument in arguments)
         jars = host.install(artifacts.fetch_tools(self.version))
         connect = ["--bootstrap-server", f"{broker.address}:{BROKER_PORT}"]

@@ -97,15 +97,19 @@ class RabbitOperator:
                 raise ServiceError(f"{name}: a classic queue has no members that could be removed")
             if len(info.get("members", ())) == 1:
                 raise ServiceError(f"{name} has its only member on {host.name}")
-            self._remove(name, str(info["type"]), host.name)
             self._moved[host.name][name] = None
+            self._remove(name, str(info["type"]), host.name)
 
     def refill(self, host: ServiceHost) -> None:
-        for name, chosen in self._moved.pop(host.name, {}).items():
+        moved = self._moved.get(host.name, {})
+        for name, chosen in list(moved.items()):
             kind = str(self._stored.told(name)["type"])
-            self._add(name, kind, host.name)
-            if chosen is not None:
+            if not self._has(name, kind, host.name):
+                self._add(name, kind, host.name)
+            if chosen is not None and self._has(name, kind, chosen):
                 self._remove(name, kind, chosen)
+            del moved[name]
+        self._moved.pop(host.name, None)
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
         return self.replicas_on(host)

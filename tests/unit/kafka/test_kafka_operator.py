@@ -85,10 +85,25 @@ def test_of_hosts_that_shed_one_after_the_other_all_come_back() -> None:
     operator.shed(HOSTS[0])
     operator.shed(HOSTS[1])
     assert tools.assignment == {("log-0", 0): [3]}
-    operator.refill(HOSTS[1])
     operator.refill(HOSTS[0])
+    assert tools.assignment == {("log-0", 0): [1, 3]}, "the other is not back before its turn"
+    operator.refill(HOSTS[1])
 
-    assert tools.assignment == {("log-0", 0): [1, 2, 3]}
+    assert sorted(tools.assignment["log-0", 0]) == [1, 2, 3]
+
+
+def test_who_stands_in_for_another_gives_its_replica_on() -> None:
+    tools, operator = _operator({("log-0", 0): [1]})
+
+    operator.drain(HOSTS[0])
+    (first,) = tools.assignment["log-0", 0]
+    operator.drain(HOSTS[first - 1])
+    (second,) = tools.assignment["log-0", 0]
+    assert {first, second} == {2, 3}
+    operator.refill(HOSTS[0])
+    operator.refill(HOSTS[first - 1])
+
+    assert tools.assignment == {("log-0", 0): [1]}
 
 
 def test_the_only_replica_is_not_removed() -> None:
@@ -135,7 +150,7 @@ class PaperQuorum:
 
 def test_a_voter_is_removed_by_its_disk_and_added_once_it_has_caught_up() -> None:
     quorum = PaperQuorum(1, 2, 3)
-    voters = KafkaVoters(HOSTS, cast("KafkaTools", quorum))
+    voters = KafkaVoters(HOSTS, cast("KafkaTools", quorum), lambda host: f"disk-{host.name[1:]}")
 
     voters.remove_voter(HOSTS[1])
     assert voters.voters() == ("n1", "n3")
@@ -147,10 +162,21 @@ def test_a_voter_is_removed_by_its_disk_and_added_once_it_has_caught_up() -> Non
 
 
 def test_who_does_not_vote_cannot_be_removed() -> None:
-    voters = KafkaVoters(HOSTS, cast("KafkaTools", PaperQuorum(1, 3)))
+    voters = KafkaVoters(HOSTS, cast("KafkaTools", PaperQuorum(1, 3)), lambda _: "")
 
     with pytest.raises(ServiceError, match="n2 does not vote"):
         voters.remove_voter(HOSTS[1])
+
+
+def test_a_new_disk_does_not_vote_in_place_of_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusters.kafka.operate.voters.TIMEOUT_S", 0)
+    quorum = PaperQuorum(1, 2, 3)
+    voters = KafkaVoters(HOSTS, cast("KafkaTools", quorum), lambda host: "new" if host.name == "n2" else "")
+
+    assert voters.voters() == ("n1", "n3")
+    with pytest.raises(ServiceError, match="n2 did not become a voter"):
+        voters.add_voter(HOSTS[1])
+    assert "remove-controller --controller-id 2 --controller-directory-id disk-2" in quorum.ran
 
 
 DESCRIBED = """
@@ -168,25 +194,36 @@ chaoskit  log-0  1          0
 
 def test_positions_of_a_group_are_read_from_the_tables_of_the_tool() -> None:
     ran: list[tuple[str, ...]] = []
+    plans: list[str] = []
     printed = {"--describe": DESCRIBED, "--reset-offsets": RESET}
 
-    def run(_: str, *arguments: str) -> str:
+    def run(_: str, *arguments: str, plan: str | None = None) -> str:
         ran.append(arguments)
+        plans.append(plan or "")
         return printed[arguments[0]]
 
     groups = KafkaGroups(cast("KafkaTools", SimpleNamespace(run=run)), lambda: "chaoskit")
 
     assert groups.committed() == {("log-0", 1): 1500}
-    assert groups.reset("earliest") == {("log-0", 1): 0}
-    assert groups.reset(-20) == {("log-0", 1): 0}
-    assert [arguments[4:] for arguments in ran[1:]] == [
-        ("--to-earliest", "--execute"),
-        ("--shift-by", "-20", "--execute"),
+    assert groups.aim("earliest") == {("log-0", 1): 0}
+    assert groups.aim(-20) == {("log-0", 1): 0}
+    groups.commit({("log-0", 1): 0, ("log-0", 2): 7})
+    assert [arguments[4:] for arguments in ran[1:3]] == [
+        ("--to-earliest", "--dry-run"),
+        ("--shift-by", "-20", "--dry-run"),
     ]
+    assert (ran[3][3:], plans[3]) == (("--from-file", "PLAN", "--execute"), "log-0,1,0\nlog-0,2,7\n")
 
 
-def test_a_group_that_the_tool_does_not_know_is_an_error() -> None:
-    tools = SimpleNamespace(run=lambda *_: "Error: the group 'chaoskit' does not exist.")
+NOT_EMPTY = "Error: Assignments can only be reset if the group 'chaoskit' is inactive"
 
-    with pytest.raises(ServiceError, match="tells nothing of chaoskit"):
-        KafkaGroups(cast("KafkaTools", tools), lambda: "chaoskit").committed()
+
+@pytest.mark.parametrize(
+    "printed",
+    ["Error: the group 'chaoskit' does not exist.", f"\n{NOT_EMPTY}\n\nGROUP TOPIC PARTITION NEW-OFFSET\n"],
+)
+def test_what_the_tool_refuses_is_an_error(printed: str) -> None:
+    groups = KafkaGroups(cast("KafkaTools", SimpleNamespace(run=lambda *_, **__: printed)), lambda: "chaoskit")
+
+    with pytest.raises(ServiceError, match="kafka-consumer-groups, group chaoskit"):
+        groups.aim("earliest")

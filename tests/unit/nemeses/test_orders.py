@@ -10,7 +10,7 @@ import pytest
 from chaoskit.base import plugins
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.model.place import Place
-from nemeses import access
+from nemeses import access, membership
 
 HOSTS = [SimpleNamespace(name="n1"), SimpleNamespace(name="n2")]
 PLACE: Place = ("log-0", 0)
@@ -26,7 +26,7 @@ class Operated:
         self._replicas = {host.name: ["log-0/0"] for host in HOSTS}
         self._voters = ["n1", "n2"]
         self._folders = {"log-0/0": "one"}
-        self._first = 10
+        self._first, self.end = 10, 110
         self._committed = {PLACE: 50}
         self._denied: set[str] = set()
         self._refusal = ""
@@ -66,8 +66,11 @@ class Operated:
         if self._deaf != "move_between_directories":
             self._folders["log-0/0"] = "two"
 
-    def first_positions(self, host: Any) -> dict[Place, tuple[int, int]]:
-        return {PLACE: (self._first, 110)}
+    def logs_led_by(self, host: Any) -> list[Place]:
+        return [PLACE]
+
+    def bounds(self, places: list[Place]) -> dict[Place, tuple[int, int]]:
+        return {PLACE: (self._first, self.end)}
 
     def delete_before(self, positions: dict[Place, int]) -> None:
         if self._deaf != "delete_before":
@@ -76,11 +79,12 @@ class Operated:
     def committed(self) -> dict[Place, int]:
         return dict(self._committed)
 
-    def reset(self, to: str | int) -> dict[Place, int]:
-        wanted = {PLACE: {"earliest": 10, "latest": 110}.get(str(to), 50)}
-        if self._deaf != "reset":
-            self._committed = wanted
-        return wanted
+    def aim(self, position: str | int) -> dict[Place, int]:
+        return {PLACE: {"earliest": 10, "latest": 110}.get(str(position), 50)}
+
+    def commit(self, positions: dict[Place, int]) -> None:
+        if self._deaf != "commit":
+            self._committed = dict(positions)
 
     def withdraw(self, action: str) -> None:
         if self._deaf != "withdraw":
@@ -132,6 +136,7 @@ class Member:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "_KNOWN_WITHIN_S", 0)
+    monkeypatch.setattr(membership, "_VOTED_WITHIN_S", 0)
 
 
 def _struck(kind: str, cluster: Operated, **parameters: Any) -> tuple[Nemesis, Strike]:
@@ -139,7 +144,7 @@ def _struck(kind: str, cluster: Operated, **parameters: Any) -> tuple[Nemesis, S
     of_clients = fault.hits == "clients"
     strike = Strike(
         name=f"0-{kind}",
-        hosts=[] if of_clients else cast("Any", HOSTS[:1]),
+        hosts=[] if of_clients else cast("Any", HOSTS if kind == "withdraw-access" else HOSTS[:1]),
         clients=[cast("Any", Member())] if of_clients else [],
         service=cast("Any", cluster),
         lab=[],
@@ -155,7 +160,11 @@ ORDERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "remove-voter": ("remove_voter", {}, "n2 vote without n1"),
     "move-log-dirs": ("move_between_directories", {}, "1 replicas moved to other log directories of n1"),
     "delete-records": ("delete_before", {"share": 0.5}, "log-0/0 begins at 60"),
-    "reset-offsets": ("reset", {"position": "earliest"}, "the group goes on at 10 of log-0/0 instead of 50 of log-0/0"),
+    "reset-offsets": (
+        "commit",
+        {"position": "earliest"},
+        "the group goes on at 10 of log-0/0 instead of 50 of log-0/0",
+    ),
     "withdraw-access": ("withdraw", {"action": "send"}, "clients may not send: log-0"),
     "expire-certificates": ("expire", {}, "n1: certificate has expired"),
 }
@@ -208,12 +217,39 @@ def test_what_was_deleted_and_reset_is_recorded() -> None:
         fault.inject(strike)
         fault.verify(strike)
 
-    assert (deleting.deleted, resetting.reset) == ({PLACE: 35}, {PLACE: 110})
+    assert deleting.deleted == {PLACE: 35}
+    assert resetting.reset == {PLACE: (50, 110)}
 
 
 def test_a_reset_to_where_the_group_is_anyway_is_no_fault() -> None:
     fault, strike = _struck("reset-offsets", Operated(), position=0)
 
-    fault.inject(strike)
     with pytest.raises(NemesisError, match="goes on where it would have anyway"):
-        fault.verify(strike)
+        fault.inject(strike)
+
+
+def test_of_an_empty_log_nothing_is_deleted() -> None:
+    cluster = Operated()
+    cluster.end = 10
+    fault, strike = _struck("delete-records", cluster, share=1)
+
+    with pytest.raises(NemesisError, match="led no log of the workload of which something could be deleted"):
+        fault.inject(strike)
+
+
+def test_rights_are_withdrawn_everywhere() -> None:
+    fault, strike = _struck("withdraw-access", Operated(), action="send")
+
+    with pytest.raises(NemesisError, match="also by n2; write on: all"):
+        fault.inject(strike.on(cast("Any", HOSTS[:1])))
+
+
+def test_who_does_not_vote_is_not_made_a_voter_by_healing() -> None:
+    cluster = Operated()
+    cluster.remove_voter(HOSTS[0])
+    fault, strike = _struck("remove-voter", cluster)
+
+    with pytest.raises(NemesisError, match="no voters: n1"):
+        fault.inject(strike)
+    fault.heal(strike)
+    assert cluster.voters() == ("n2",)
