@@ -1,4 +1,4 @@
-"""Operators' work as faults: elections, reassignments, removing and adding replicas, voters, brokers and stores."""
+"""Operators' work as faults: elections, reassignments, removing and adding replicas, brokers and stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
@@ -20,9 +19,7 @@ from chaoskit.contract.systems.operating import (
     LogDirectories,
     Reassignment,
     Tooled,
-    Voting,
 )
-from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.systems.system import System
 from nemeses.services import (
     answers_again,
@@ -36,7 +33,6 @@ _KNOWN_WITHIN_S = 5
 """How long brokers may take to report a newly elected leader."""
 
 _POLL_S = 0.05
-_VOTED_WITHIN_S = 10
 
 
 @dataclass(slots=True)
@@ -55,20 +51,13 @@ class _Stored:
 
 
 @dataclass(slots=True)
-class _Removed:
-    """The hosts that were, or may have been, removed from the voters."""
-
-    voters: list[ServiceHost] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Directories:
     """The log directory of each replica before, by host and partition."""
 
     before: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-class _Operated(Nemesis):
+class Operated(Nemesis):
     """Base of what operators do to all brokers with the system's own tools."""
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
@@ -77,7 +66,7 @@ class _Operated(Nemesis):
             system.prepare_tools(options)
 
 
-class ElectLeader(_Operated):
+class ElectLeader(Operated):
     """Elects other in-sync replicas as leaders of all partitions that the targets lead, without any failure."""
 
     summary = "elect other leaders for all partitions that the hosts lead"
@@ -117,7 +106,7 @@ class ElectLeader(_Operated):
         return Evidence(answers_again(strike))
 
 
-class Reassign(_Operated):
+class Reassign(Operated):
     """Moves all replicas to other brokers, under load; healing moves them back.
 
     Attributes:
@@ -182,7 +171,7 @@ class ReduceReplicas(Reassign):
         reassignment.shed(host)
 
 
-class MoveLogDirs(_Operated):
+class MoveLogDirs(Operated):
     """Moves all replicas of the hosts to their next log directories, under load, without moving them to others."""
 
     summary = "move all replicas of the hosts to other log directories of theirs (JBOD)"
@@ -219,54 +208,6 @@ class MoveLogDirs(_Operated):
 
     def verify_healed(self, strike: Strike) -> Evidence:
         return Evidence(answers_again(strike))
-
-
-class RemoveVoter(_Operated):
-    """Has the others vote on the metadata without the hosts, whose processes go on; healing adds them again."""
-
-    summary = "remove the hosts' controllers from those that vote on the metadata; add them again afterwards"
-    family = "membership"
-    does = Act.NONE
-    delays = False
-    renews = False
-    service_powers = (Voting,)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
-
-    def inject(self, strike: Strike) -> None:
-        power = strike.service.power(Voting)
-        voters = power.voters()
-        if others := [host.name for host in strike.hosts if host.name not in voters]:
-            raise NemesisError(f"no voters: {', '.join(others)}")
-        for host in strike.hosts:
-            strike.kept(_Removed).voters.append(host)
-            power.remove_voter(host)
-
-    def verify(self, strike: Strike) -> Evidence:
-        power, voters = strike.service.power(Voting), list[str]()
-
-        def left() -> str:
-            """Look once: while the voters elect a new leader, nobody can tell who they are."""
-            try:
-                voters[:] = power.voters()
-            except ServiceError as error:
-                return str(error)
-            return ", ".join(host.name for host in strike.hosts if host.name in voters)
-
-        if why := wait_while(left, _VOTED_WITHIN_S):
-            raise NemesisError(f"still voting: {why}")
-        return Evidence(f"{', '.join(voters)} vote without {strike.names}")
-
-    def heal(self, strike: Strike) -> None:
-        for host in strike.kept(_Removed).voters:
-            strike.service.power(Voting).add_voter(host)
-
-    def verify_healed(self, strike: Strike) -> Evidence:
-        voters = strike.service.power(Voting).voters()
-        if missing := [host.name for host in strike.kept(_Removed).voters if host.name not in voters]:
-            raise NemesisError(f"not voting again: {', '.join(missing)}")
-        return Evidence(f"{', '.join(voters)} vote")
 
 
 class RemoveBroker(Reassign):

@@ -107,7 +107,6 @@ from nemeses.membership import MoveLogDirs as nemeses_membership_MoveLogDirs
 from nemeses.membership import Reassign as nemeses_membership_Reassign
 from nemeses.membership import ReduceReplicas as nemeses_membership_ReduceReplicas
 from nemeses.membership import RemoveBroker as nemeses_membership_RemoveBroker
-from nemeses.membership import RemoveVoter as nemeses_membership_RemoveVoter
 from nemeses.network.bandwidth import Bandwidth as nemeses_network_bandwidth_Bandwidth
 from nemeses.network.connections import HalfOpen as nemeses_network_connections_HalfOpen
 from nemeses.network.connections import ResetConnections as nemeses_network_connections_ResetConnections
@@ -131,6 +130,7 @@ from nemeses.stumbling import Stall as nemeses_stumbling_Stall
 from nemeses.stumbling import Zombie as nemeses_stumbling_Zombie
 from nemeses.upgrades import MigrateMetadata as nemeses_upgrades_MigrateMetadata
 from nemeses.upgrades import RollingUpgrade as nemeses_upgrades_RollingUpgrade
+from nemeses.voters import RemoveVoter as nemeses_voters_RemoveVoter
 from nemeses.wire.fault import WireFault as nemeses_wire_fault_WireFault
 from tinylog.client import Clients as tinylog_client_Clients
 from tinylog.system import TinyLog as tinylog_system_TinyLog
@@ -283,8 +283,8 @@ _128: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_ReduceReplic
 _129: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_ReduceReplicas()
 _130: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_MoveLogDirs()
 _131: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_MoveLogDirs()
-_132: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveVoter()
-_133: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveVoter()
+_132: chaoskit_contract_faults_nemesis_Nemesis = nemeses_voters_RemoveVoter()
+_133: chaoskit_contract_faults_nemesis_Preparing = nemeses_voters_RemoveVoter()
 _134: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveBroker()
 _135: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveBroker()
 _136: chaoskit_contract_faults_nemesis_Nemesis = nemeses_access_ExpireCertificates()
