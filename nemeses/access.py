@@ -15,6 +15,7 @@ from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import AccessControl, Certificates
+from chaoskit.contract.systems.service import ServiceError
 
 _KNOWN_WITHIN_S = 10
 """How long until the hosts that are asked know of it."""
@@ -95,7 +96,11 @@ class ExpireCertificates(Nemesis):
         refusals: dict[str, str] = {}
 
         def trusted() -> str:
-            refusals.update(_refusals(strike))
+            """Look once: another fault may break the connection with which it looks."""
+            try:
+                refusals.update(_refusals(strike))
+            except ServiceError as error:
+                return str(error)
             return ", ".join(name for name, refusal in refusals.items() if _EXPIRED not in refusal)
 
         if names := wait_while(trusted, _KNOWN_WITHIN_S):
@@ -107,7 +112,10 @@ class ExpireCertificates(Nemesis):
 
     def verify_healed(self, strike: Strike) -> Evidence:
         def refused() -> str:
-            return "; ".join(f"{name}: {refusal}" for name, refusal in _refusals(strike).items() if refusal)
+            try:
+                return "; ".join(f"{name}: {refusal}" for name, refusal in _refusals(strike).items() if refusal)
+            except ServiceError as error:
+                return str(error)
 
         if refusals := wait_while(refused, _KNOWN_WITHIN_S):
             raise NemesisError(f"clients still refuse {refusals}")
