@@ -68,18 +68,18 @@ class ResetOffsets(ClientLeave):
         if why := wait_while(refused, _EMPTY_S, every_s=1):
             raise NemesisError(f"the group can still not be reset after {_EMPTY_S} s: {why}")
         if to == before:
-            raise NemesisError(f"the group goes on where it would have anyway, at {_told(to)}")
+            raise NemesisError(f"the group goes on where it would have anyway, at {_in_words(to)}")
         strike.reset |= {place: (before.get(place, _NOWHERE), position) for place, position in to.items()}
         power.commit(to)
 
     def verify(self, strike: Strike) -> Evidence:
         wanted = {place: to for place, (_, to) in strike.reset.items()}
         if (after := strike.service.power(GroupOffsets).committed()) != wanted:
-            raise NemesisError(f"the group should go on at {_told(wanted)}, but would at {_told(after)}")
+            raise NemesisError(f"the group should go on at {_in_words(wanted)}, but would at {_in_words(after)}")
         before = {place: position for place, (position, _) in strike.reset.items() if position != _NOWHERE}
-        moved = f"the group goes on at {_told(after)} instead of {_told(before) or 'nowhere'}"
+        moved = f"the group goes on at {_in_words(after)} instead of {_in_words(before) or 'nowhere'}"
         return Evidence.of_all([moved, strike.kept(_Left).evidence])
 
 
-def _told(positions: dict[Any, int]) -> str:
+def _in_words(positions: dict[Any, int]) -> str:
     return ", ".join(f"{position:,} of {topic}/{number}" for (topic, number), position in sorted(positions.items()))

@@ -31,6 +31,8 @@ from chaoskit.model.tables import PLACEMENTS
 SECOND = 1_000_000_000
 PLACE = ("topic", 0)
 _FEW = 4
+POSITIONS = 1000
+"""More than there are findings on paper, each of which is of the next position."""
 
 
 def effect(
@@ -130,9 +132,9 @@ def cases_of(anomaly: Anomaly, place: Place) -> Cases:
         np.zeros(2 * count, np.int64), np.tile(written_ns, 2), np.tile(written_ns, 2) + SECOND // 10
     )
     op: Ints = np.repeat(np.array([0, 1]), count)
-    nothing = np.full(2 * count, NONE)
+    nothing, position = np.full(2 * count, NONE), np.arange(2 * count)
     return Cases(
-        anomaly, [place], np.zeros(2 * count, np.int64), (message,), message, nothing, nothing, op, nothing, None,
+        anomaly, [place], np.zeros(2 * count, np.int64), (message,), message, position, position, op, nothing, None,
         np.tile(at_ns, 2) + SECOND // 10, np.full(2 * count, NEVER),
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from guaranteed import SECOND
+from guaranteed import PLACE, POSITIONS, SECOND
 from shipped import variants
 
 from chaoskit.contract.guarantees.guarantee import Effect
@@ -34,8 +34,17 @@ def planned_effects(plan: Plan) -> list[Effect]:
             hit = _hosts(plan, on) if kind.hits == "hosts" else (on,)
             row = Fault(number, fault.kind, start_ns, (), None, fault.parameters, hit)
             row.effective_ns, row.healed_ns = start_ns + 1000, start_ns + (fault.for_ns or SECOND)
+            _carry_out(row)
             effects += effects_of([row])
     return effects
+
+
+def _carry_out(fault: Fault) -> None:
+    """Note what the fault has done to the positions of the one partition on paper."""
+    if fault.kind == "delete-records":
+        fault.deleted = {PLACE: POSITIONS}
+    if fault.kind == "reset-offsets":
+        fault.reset = {PLACE: (0, POSITIONS) if fault.parameters["position"] == "latest" else (POSITIONS, 0)}
 
 
 def _hosts(plan: Plan, on: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from planned import RULES, plan_of, planned_effects
 
 from chaoskit.contract.guarantees.guarantee import Effect, Rule
 from chaoskit.contract.guarantees.mechanism import Choice
+from chaoskit.model.place import Place
 
 IDLE = {
     "a pause of a bystander": effect("client-pause", "consumer-7", start_s=10, healed_s=12),
@@ -62,9 +63,11 @@ _LONG_AGO_NS = 10_000 * SECOND
 
 def _elsewhere(fault: Effect) -> Effect:
     messages = fault.messages and replace(fault.messages, client=STRANGERS[1])
-    return replace(
-        fault, targets=STRANGERS[:1] if fault.on_hosts else STRANGERS[1:], peers=("n988",), messages=messages
-    )
+    targets = STRANGERS[:1] if fault.on_hosts else STRANGERS[1:]
+    elsewhere: Place = ("elsewhere", 0)
+    deleted = frozenset((elsewhere, before) for _, before in fault.deleted)
+    reset = frozenset((elsewhere, move) for _, move in fault.reset)
+    return replace(fault, targets=targets, peers=("n988",), messages=messages, deleted=deleted, reset=reset)
 
 
 def _before(fault: Effect) -> Effect:

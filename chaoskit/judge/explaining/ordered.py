@@ -13,7 +13,7 @@ from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Limit
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.derived import Derived, Story
-from chaoskit.judge.explaining.record import NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record
 from chaoskit.model.place import Place
 
 _UNKNOWN = "a position is not known, and so whether an operator's order concerned it"
@@ -38,7 +38,8 @@ def derive_set_back(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     """Return which commits went on from where a fault had set the group, without going back any further later."""
     derived = Derived.nothing(cases.size)
     for effect, _, (before, to), rows in _resets(record, cases):
-        again = rows[cases.since_ns[rows] < _done_ns(effect)]
+        derived.doubt(rows[cases.since_ns[rows] == NEVER], "since when the group had been further is not known")
+        again = rows[(cases.since_ns[rows] != NEVER) & (cases.since_ns[rows] < _done_ns(effect))]
         again = again[np.argsort(cases.at_ns[again], kind="stable")]
         onwards = cases.position[again] >= np.maximum.accumulate(cases.position[again])
         _tell(derived, again[onwards & (cases.position[again] >= to)], effect, _moved(effect, before, to))
@@ -50,7 +51,9 @@ def derive_set_ahead(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     one that a commit is beyond, if all that lies between there and the commit had been received."""
     derived = Derived.nothing(cases.size)
     missed = np.where(cases.message.known, cases.position, cases.other_position)
-    for effect, place, (before, to), rows in _resets(record, cases):
+    written_ns = np.where(cases.message.known, cases.message.written_ns, cases.other.written_ns)
+    for effect, place, (before, to), later in _resets(record, cases):
+        rows = later[written_ns[later] <= _done_ns(effect)]
         known = (missed[rows] != NONE) & (before != NONE)
         derived.doubt(rows[~known & (missed[rows] < to)], _UNKNOWN)
         own = rows[known & (missed[rows] >= before) & (missed[rows] < to)]

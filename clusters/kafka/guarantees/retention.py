@@ -104,7 +104,7 @@ RETENTION_RULES = (
         "reset no offsets that are still needed",
         "Kafka documentation, managing consumer groups",
         "kafka/reset-offsets:earliest",
-        "kafka/offsets-expired:kept",
+        "kafka/reset-offsets:restarted",
     ),
     Rule(
         "kafka.offsets-set-ahead",
@@ -113,7 +113,7 @@ RETENTION_RULES = (
         "reset no offsets that are still needed",
         "Kafka documentation, managing consumer groups",
         "kafka/reset-offsets:latest",
-        "kafka/offsets-expired:kept",
+        "kafka/reset-offsets:restarted",
     ),
     Rule(
         "kafka.deleted-records",
@@ -122,7 +122,7 @@ RETENTION_RULES = (
         "delete no records that are still needed",
         "KIP-107, DeleteRecords",
         "kafka/delete-records:half",
-        "kafka/retention:default",
+        "kafka/delete-records:untouched",
     ),
     Rule(
         "kafka.deletions-expire",
