@@ -1,4 +1,4 @@
-"""Rights of clients that are withdrawn under load, certificates that expire; both are given back."""
+"""Rights of clients that are withdrawn under load, and given back."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import AccessControl, Certificates
-from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.systems.operating import AccessControl
 
 _KNOWN_WITHIN_S = 10
-"""How long until the hosts that are asked know of it."""
-
-_EXPIRED = "expired"
+"""How long until the brokers that are asked know of it."""
 
 
 class Right(BaseModel):
@@ -74,54 +70,3 @@ def _await(strike: Strike, *, allowed: bool) -> str:
     if topics := wait_while(others, _KNOWN_WITHIN_S):
         raise NemesisError(f"clients may {'not ' if allowed else 'still '}{action}: {topics}")
     return f"{action}: {', '.join(power.allowed(action))}"
-
-
-class ExpireCertificates(Nemesis):
-    """Gives the hosts certificates that have expired: connections stay, and no new one is made; healing renews them."""
-
-    summary = "have the certificates that hosts show to clients expire; renew them afterwards"
-    family = "membership"
-    does = Act.NONE
-    renews = False
-    service_powers = (Certificates,)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return ()
-
-    def inject(self, strike: Strike) -> None:
-        for host in strike.hosts:
-            strike.service.power(Certificates).expire(host)
-
-    def verify(self, strike: Strike) -> Evidence:
-        refusals: dict[str, str] = {}
-
-        def trusted() -> str:
-            """Look once: another fault may break the connection with which it looks."""
-            try:
-                refusals.update(_refusals(strike))
-            except ServiceError as error:
-                return str(error)
-            return ", ".join(name for name, refusal in refusals.items() if _EXPIRED not in refusal)
-
-        if names := wait_while(trusted, _KNOWN_WITHIN_S):
-            raise NemesisError(f"clients still trust {names}")
-        return Evidence("; ".join(f"{name}: {refusal}" for name, refusal in refusals.items()))
-
-    def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, strike.service.power(Certificates).renew)
-
-    def verify_healed(self, strike: Strike) -> Evidence:
-        def refused() -> str:
-            try:
-                return "; ".join(f"{name}: {refusal}" for name, refusal in _refusals(strike).items() if refusal)
-            except ServiceError as error:
-                return str(error)
-
-        if refusals := wait_while(refused, _KNOWN_WITHIN_S):
-            raise NemesisError(f"clients still refuse {refusals}")
-        return Evidence(f"clients trust {strike.names}")
-
-
-def _refusals(strike: Strike) -> dict[str, str]:
-    """Return why clients refuse the certificate of each target; empty if they do not."""
-    return {host.name: strike.service.power(Certificates).refusal(host) for host in strike.hosts}

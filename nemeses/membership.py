@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import (
-    Decommissioning,
-    Leadership,
-    LogDirectories,
-    Reassignment,
-    Tooled,
-)
-from chaoskit.contract.systems.system import System
+from chaoskit.contract.systems.operating import Decommissioning, Leadership, LogDirectories, Reassignment
+from nemeses.operated import Operated
 from nemeses.services import (
     answers_again,
     await_answers,
@@ -57,28 +52,14 @@ class _Directories:
     before: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-class Operated(Nemesis):
-    """Base of what operators do to all brokers with the system's own tools."""
-
-    def prepare(self, system: System, options: Any, parameters: Any) -> None:
-        """See `chaoskit.contract.faults.nemesis.Preparing`."""
-        if isinstance(system, Tooled):
-            system.prepare_tools(options)
-
-
 class ElectLeader(Operated):
     """Elects other in-sync replicas as leaders of all partitions that the targets lead, without any failure."""
 
     summary = "elect other leaders for all partitions that the hosts lead"
-    family = "membership"
     does = Act.MOVES
     moves = True
-    renews = False
     lasts = False
     service_powers = (Leadership,)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.kept(_Led).before = {host.name: strike.service.power(Leadership).led_by(host) for host in strike.hosts}
@@ -91,11 +72,8 @@ class ElectLeader(Operated):
             led = strike.kept(_Led).before[host.name]
             if not led:
                 raise NemesisError(f"{host.name} did not lead any partition")
-            deadline = time.monotonic() + _KNOWN_WITHIN_S
-            while left := set(strike.service.power(Leadership).led_by(host)) & set(led):
-                if time.monotonic() > deadline:
-                    raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
-                time.sleep(_POLL_S)
+            if left := wait_while(partial(_still_led, strike, host, led), _KNOWN_WITHIN_S, every_s=_POLL_S):
+                raise NemesisError(f"{host.name} still leads {left}")
             changes.append(f"{host.name} no longer leads {', '.join(led)}")
         return Evidence("; ".join(changes))
 
@@ -106,6 +84,11 @@ class ElectLeader(Operated):
         return Evidence(answers_again(strike))
 
 
+def _still_led(strike: Strike, host: ServiceHost, before: Collection[str]) -> str:
+    """Return which of some partitions a host leads now."""
+    return ", ".join(sorted(set(strike.service.power(Leadership).led_by(host)) & set(before)))
+
+
 class Reassign(Operated):
     """Moves all replicas to other brokers, under load; healing moves them back.
 
@@ -114,10 +97,8 @@ class Reassign(Operated):
     """
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
-    family = "membership"
     does = Act.MOVES
     moves = True
-    renews = False
     service_powers: tuple[type, ...] = (Reassignment,)
     taken: ClassVar[str] = "moved off"
     returned: ClassVar[str] = "moved back to"
@@ -125,9 +106,6 @@ class Reassign(Operated):
     def take(self, reassignment: Reassignment, host: ServiceHost) -> None:
         """Take all replicas off a host."""
         reassignment.drain(host)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.service.power(Reassignment)
@@ -175,15 +153,10 @@ class MoveLogDirs(Operated):
     """Moves all replicas of the hosts to their next log directories, under load, without moving them to others."""
 
     summary = "move all replicas of the hosts to other log directories of theirs (JBOD)"
-    family = "membership"
     does = Act.NONE
     delays = False
-    renews = False
     lasts = False
     service_powers = (LogDirectories,)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         power = strike.service.power(LogDirectories)

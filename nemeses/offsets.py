@@ -11,11 +11,12 @@ from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
 from chaoskit.contract.guarantees.act import Act
-from chaoskit.contract.systems.operating import GroupOffsets, Tooled
+from chaoskit.contract.systems.operating import GroupOffsets
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.systems.system import System
 from chaoskit.model.place import Place
 from nemeses.clients import ClientLeave
+from nemeses.operated import fetch_tools
 
 _EMPTY_S = 60
 _NOWHERE = -1
@@ -48,8 +49,7 @@ class ResetOffsets(ClientLeave):
 
     def prepare(self, system: System, options: Any, parameters: Reset) -> None:
         """See `chaoskit.contract.faults.nemesis.Preparing`."""
-        if isinstance(system, Tooled):
-            system.prepare_tools(options)
+        fetch_tools(system, options)
 
     def inject(self, strike: Strike) -> None:
         super().inject(strike)

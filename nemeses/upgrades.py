@@ -13,8 +13,9 @@ from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.systems.installation import Installation
-from chaoskit.contract.systems.operating import Migration, Tooled, Upgrade
+from chaoskit.contract.systems.operating import Migration, Upgrade
 from chaoskit.contract.systems.system import System
+from nemeses.operated import fetch_tools
 from nemeses.services import ANSWER_TIMEOUT_S, answers_again, start_services, stop_in_order
 
 
@@ -76,8 +77,7 @@ class RollingUpgrade(_OneByOne):
         """Download the release; see `chaoskit.contract.faults.nemesis.Preparing`."""
         upgraded = options.model_copy(update={"version": parameters.version})
         system.prepare(upgraded)
-        if isinstance(system, Tooled):
-            system.prepare_tools(upgraded)
+        fetch_tools(system, upgraded)
 
     def inject(self, strike: Strike) -> None:
         upgraded = strike.kept(_Upgraded)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
 
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.faults.evidence import Evidence
 from chaoskit.contract.faults.nemesis import NemesisError, Strike
-from chaoskit.contract.faults.part import HostPart
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.operating import Voting
 from chaoskit.contract.systems.service import ServiceError
-from nemeses.membership import Operated
+from nemeses.operated import Operated
 
 _VOTED_WITHIN_S = 10
 
@@ -30,14 +27,9 @@ class RemoveVoter(Operated):
     """Has the others vote on the metadata without the hosts, whose processes go on; healing adds them again."""
 
     summary = "remove the hosts' controllers from those that vote on the metadata; add them again afterwards"
-    family = "membership"
     does = Act.NONE
     delays = False
-    renews = False
     service_powers = (Voting,)
-
-    def occupies(self, parameters: Any) -> Collection[HostPart]:
-        return {HostPart.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         power = strike.service.power(Voting)

@@ -24,8 +24,9 @@ def stop_all(first: int, *, without: Collection[int]) -> None:
     if namespace in (None, _namespace(os.getpid())):  # it has exited
         return
     # All are listed before the first is stopped, so that the last is stopped microseconds after it.
-    pids = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
-    for pid in [pid for pid in pids if pid not in without and namespace == _namespace(pid)]:
+    pids = {int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()}
+    own = [pid for pid in pids - {*without} if _namespace(pid) == namespace]
+    for pid in own:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
 

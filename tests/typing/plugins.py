@@ -74,8 +74,8 @@ from clusters.rocketmq.python.client import PythonClients as clusters_rocketmq_p
 from clusters.rocketmq.system import RocketSystem as clusters_rocketmq_system_RocketSystem
 from clusters.zenoh.client import ZenohClients as clusters_zenoh_client_ZenohClients
 from clusters.zenoh.system import ZenohSystem as clusters_zenoh_system_ZenohSystem
-from nemeses.access import ExpireCertificates as nemeses_access_ExpireCertificates
 from nemeses.access import WithdrawAccess as nemeses_access_WithdrawAccess
+from nemeses.certificates import ExpireCertificates as nemeses_certificates_ExpireCertificates
 from nemeses.clients import ClientCrash as nemeses_clients_ClientCrash
 from nemeses.clients import ClientDisconnect as nemeses_clients_ClientDisconnect
 from nemeses.clients import ClientHang as nemeses_clients_ClientHang
@@ -287,7 +287,7 @@ _132: chaoskit_contract_faults_nemesis_Nemesis = nemeses_voters_RemoveVoter()
 _133: chaoskit_contract_faults_nemesis_Preparing = nemeses_voters_RemoveVoter()
 _134: chaoskit_contract_faults_nemesis_Nemesis = nemeses_membership_RemoveBroker()
 _135: chaoskit_contract_faults_nemesis_Preparing = nemeses_membership_RemoveBroker()
-_136: chaoskit_contract_faults_nemesis_Nemesis = nemeses_access_ExpireCertificates()
+_136: chaoskit_contract_faults_nemesis_Nemesis = nemeses_certificates_ExpireCertificates()
 _137: chaoskit_contract_faults_nemesis_Nemesis = nemeses_access_WithdrawAccess()
 _138: chaoskit_contract_faults_nemesis_Nemesis = nemeses_offsets_ResetOffsets()
 _139: chaoskit_contract_faults_nemesis_Preparing = nemeses_offsets_ResetOffsets()

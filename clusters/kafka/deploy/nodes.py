@@ -60,9 +60,9 @@ class KafkaNodes:
         given = self._given_id()
         self.cluster_id = given or cluster_id()
         self._jars: dict[str, str] = {}
-        # Disks that are formatted know who votes; a new one beside them joins.
         self._initial = "" if given else _initial_controllers(options, hosts)
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
+        self._initial = ""  # disks that are formatted know who votes; a new one beside them does not
 
     def start(self, host: ServiceHost) -> None:
         if self._ensemble is not None and ZOOKEEPER in self.services(host):
@@ -73,7 +73,7 @@ class KafkaNodes:
             host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
             self._ensemble.await_readiness(self._hosts.index(host) + 1)
         elif host.run(["ls", *self._metadata(host)], check=False).status != 0:
-            self._format(host, self._joining(host))
+            self._format(host)
         options = self._options
         heap = settings.heap_of(options)
         argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
@@ -148,20 +148,18 @@ class KafkaNodes:
             properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
             host.put(properties.encode(), PROPERTIES)
         if self._ensemble is None:
-            voting = self._joining(host)
-            self._format(host, ["--initial-controllers", self._initial] if voting and self._initial else voting)
+            self._format(host)
 
-    def _joining(self, host: ServiceHost) -> list[str]:
-        """Return how a controller is formatted whose disk is new, where the voters are dynamic: it is no voter."""
+    def _voting(self, host: ServiceHost) -> list[str]:
+        """Return how a controller is formatted where the voters are dynamic: as one of the first voters, or as one that
+        does not vote."""
         has_controller = self._hosts.index(host) in settings.controllers(self._options, len(self._hosts))
-        return ["--no-initial-controllers"] if self._options.voters == "dynamic" and has_controller else []
+        if self._options.voters == "static" or not has_controller:
+            return []
+        return ["--initial-controllers", self._initial] if self._initial else ["--no-initial-controllers"]
 
-    def _format(self, host: ServiceHost, voting: Sequence[str]) -> None:
+    def _format(self, host: ServiceHost) -> None:
         """Format the log directories that are not formatted yet.
-
-        Args:
-            host: the host.
-            voting: arguments for who votes.
 
         Raises:
             BadInput: Kafka rejects the configuration.
@@ -171,7 +169,7 @@ class KafkaNodes:
         tool += [
             argument for name, level in self._options.features.items() for argument in ("--feature", f"{name}={level}")
         ]
-        tool += [*voting, *users(self._options.security)]
+        tool += [*self._voting(host), *users(self._options.security)]
         done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
@@ -225,9 +223,7 @@ def _placed(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> dict[str, tu
 
 
 def _initial_controllers(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> str:
-    """Return who votes at first, with an id for the disk of each; empty where the voters are static."""
-    if options.voters == "static":
-        return ""
+    """Return who votes at first, where the voters are dynamic, with an id for the disk of each."""
     voters = settings.controllers(options, len(hosts))
     return ",".join(f"{index + 1}@{hosts[index].address}:{CONTROLLER_PORT}:{cluster_id()}" for index in voters)
 

@@ -22,6 +22,7 @@ from clusters.kafka.guarantees.elections import ELECTION_RULES, EMPTY_LEADER, in
 from clusters.kafka.guarantees.feeds import FEED_RULES
 from clusters.kafka.guarantees.given_up import GIVEN_UP
 from clusters.kafka.guarantees.late_ends import LATE_END
+from clusters.kafka.guarantees.orders import ORDER_RULES
 from clusters.kafka.guarantees.queues import OF_QUEUES, QUEUE_RULES
 from clusters.kafka.guarantees.retention import RETENTION_RULES
 from clusters.kafka.guarantees.sending import (
@@ -118,6 +119,7 @@ RULES = (
     DISKS_LOST,
     EMPTY_LEADER,
     *STORING_RULES,
+    *ORDER_RULES,
     *RETENTION_RULES,
     *FEED_RULES,
     *QUEUE_RULES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka import TopicCollection
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -16,10 +16,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.operate.answers import answers
 from clusters.kafka.security import PRINCIPAL
 
 _TIMEOUT_S = 10
+_PURPOSE = "access control lists"
 _OPERATIONS = {"send": AclOperation.WRITE, "receive": AclOperation.READ}
 _WHERE = (ResourcePatternType.LITERAL, PRINCIPAL, "*")
 
@@ -42,31 +43,18 @@ class KafkaAccess:
         # A topic with a list allows what the list allows, and nothing else; what is denied counts more.
         entries = [(AclOperation.ALL, AclPermissionType.ALLOW), (_OPERATIONS[action], AclPermissionType.DENY)]
         lists = [AclBinding(ResourceType.TOPIC, name, *_WHERE, *entry) for name in self._topics() for entry in entries]
-        _await(self._admin.create_acls(lists, request_timeout=_TIMEOUT_S))
+        answers(self._admin.create_acls(lists, request_timeout=_TIMEOUT_S), _PURPOSE)
 
     def give_back(self, action: str) -> None:
         # What is allowed stays: another action may be denied still.
         entry = _OPERATIONS[action], AclPermissionType.DENY
         lists = [AclBindingFilter(ResourceType.TOPIC, name, *_WHERE, *entry) for name in self._topics()]
-        _await(self._admin.delete_acls(lists, request_timeout=_TIMEOUT_S))
+        answers(self._admin.delete_acls(lists, request_timeout=_TIMEOUT_S), _PURPOSE)
 
     def allowed(self, action: str) -> dict[str, bool]:
         asking = AdminClient({**self._client, "log_level": 0}, logger=None)
-        told = _await(
-            asking.describe_topics(
-                TopicCollection(list(self._topics())), include_authorized_operations=True, request_timeout=_TIMEOUT_S
-            )
+        asked = asking.describe_topics(
+            TopicCollection(list(self._topics())), include_authorized_operations=True, request_timeout=_TIMEOUT_S
         )
-        return {topic.name: _OPERATIONS[action] in (topic.authorized_operations or ()) for topic in told}
-
-
-def _await(asked: Mapping[Any, Any]) -> list[Any]:
-    """Return the results of requests.
-
-    Raises:
-        ServiceError: one failed.
-    """
-    try:
-        return [done.result() for done in asked.values()]
-    except KafkaException as error:
-        raise ServiceError(f"access control lists: {error.args[0].str()}") from error
+        operation, topics = _OPERATIONS[action], answers(asked, _PURPOSE)
+        return {name: operation in (topic.authorized_operations or ()) for name, topic in topics.items()}

@@ -6,7 +6,6 @@ import socket
 import ssl
 from collections.abc import Sequence
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -17,6 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
+from clusters.kafka.operate.answers import answers
 from clusters.kafka.operate.tools import node_id
 from clusters.kafka.security import CLIENTS_PORT, EXPIRED, KEYSTORE, Credentials
 
@@ -63,7 +63,5 @@ class KafkaCertificates:
         if not node:
             raise ServiceError(f"clients do not connect to {host.name}: it has no broker; name others in `on`")
         broker = ConfigResource(ResourceType.BROKER, str(node), incremental_configs=[entry])
-        try:
-            self._admin.incremental_alter_configs([broker], request_timeout=_TIMEOUT_S)[broker].result()
-        except KafkaException as error:
-            raise ServiceError(f"{host.name}: the certificate was not changed: {error.args[0].str()}") from error
+        asked = self._admin.incremental_alter_configs([broker], request_timeout=_TIMEOUT_S)
+        answers(asked, f"{host.name}: the certificate was not changed")

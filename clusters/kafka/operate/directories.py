@@ -9,8 +9,9 @@ from typing import Any
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
-from clusters.kafka.operate.operator import Assignment, Partition, text
-from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools, node_id
+from chaoskit.model.place import Place
+from clusters.kafka.operate.operator import Assignment, text
+from clusters.kafka.operate.tools import TIMEOUT_S, KafkaTools, node_id
 
 
 class KafkaDirectories:
@@ -54,8 +55,7 @@ class KafkaDirectories:
             }
             for partition, directory in wanted.items()
         ]
-        plan = {"version": 1, "partitions": moves}
-        self._tools.run(REASSIGN, "--reassignment-json-file", PLAN, "--execute", "--additional", plan=plan)
+        self._tools.reassign(moves)
 
         def pending() -> str:
             stored = self._stored(host)
@@ -64,7 +64,7 @@ class KafkaDirectories:
         if left := wait_while(pending, TIMEOUT_S):
             raise ServiceError(f"{left} did not move to other log directories of {host.name} within {TIMEOUT_S} s")
 
-    def _stored(self, host: ServiceHost) -> dict[Partition, str]:
+    def _stored(self, host: ServiceHost) -> dict[Place, str]:
         """Return the log directory of each replica on a host; of one that moves, where it comes from."""
         if not (node := node_id(self._brokers, host)):
             return {}

@@ -16,16 +16,16 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import ServiceError
-from clusters.kafka.operate.tools import PLAN, REASSIGN, TIMEOUT_S, KafkaTools, node_id
+from chaoskit.model.place import Place
+from clusters.kafka.operate.tools import PLAN, TIMEOUT_S, KafkaTools, node_id
 
-Partition = tuple[str, int]
-Assignment = dict[Partition, list[int]]
+Assignment = dict[Place, list[int]]
 """The replicas of partitions as node ids; the preferred leader is first."""
 
 _POLL_S = 0.1
 
 
-def text(partition: Partition) -> str:
+def text(partition: Place) -> str:
     """Return how a partition is written: `topic/number`."""
     return f"{partition[0]}/{partition[1]}"
 
@@ -61,13 +61,13 @@ class KafkaOperator:
         self._brokers = brokers
         self._admin = admin
         self._tools = tools
-        self._taken: dict[str, dict[Partition, _Taken]] = {}
+        self._taken: dict[str, dict[Place, _Taken]] = {}
         self._alone = threading.RLock()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
         return tuple(map(text, self.partitions_led_by(host)))
 
-    def partitions_led_by(self, host: ServiceHost) -> list[Partition]:
+    def partitions_led_by(self, host: ServiceHost) -> list[Place]:
         """Return the partitions that a host leads.
 
         Raises:
@@ -104,7 +104,7 @@ class KafkaOperator:
         load = {other: 0 for other in range(1, len(self._brokers) + 1) if other not in away}
         for replica in (replica for held in current.values() for replica in held if replica in load):
             load[replica] += 1
-        instead: dict[Partition, int] = {}
+        instead: dict[Place, int] = {}
         for partition, held in moved.items():
             free = [other for other in load if other not in held]
             if not free:
@@ -128,9 +128,9 @@ class KafkaOperator:
             self._note(host, held, {})
             self._reassign({name: [other for other in replicas if other != node] for name, replicas in held.items()})
 
-    def _note(self, host: ServiceHost, held: Assignment, instead: Mapping[Partition, int]) -> None:
+    def _note(self, host: ServiceHost, held: Assignment, instead: Mapping[Place, int]) -> None:
         """Note what is taken off a host, before it is; what it has instead of another one belongs to that one."""
-        node, own = self._node(host), dict[Partition, _Taken]()
+        node, own = self._node(host), dict[Place, _Taken]()
         for partition, replicas in held.items():
             stands_in = [of for of in self._taken.values() if partition in of and of[partition].instead == node]
             place = stands_in[0][partition].at if stands_in else replicas.index(node)
@@ -174,17 +174,17 @@ class KafkaOperator:
         """
         return {partition: list(state.replicas) for partition, state in self._partitions().items()}
 
-    def _led_by(self, node: int) -> list[Partition]:
+    def _led_by(self, node: int) -> list[Place]:
         return [partition for partition, state in self._partitions().items() if state.leader == node]
 
-    def _partitions(self) -> dict[Partition, Any]:
+    def _partitions(self) -> dict[Place, Any]:
         try:
             topics = self._admin.list_topics(timeout=5).topics
         except KafkaException as error:
             raise ServiceError(f"cannot get metadata from Kafka: {error.args[0].str()}") from error
         return {(name, number): state for name, topic in topics.items() for number, state in topic.partitions.items()}
 
-    def _reassign(self, wanted: Mapping[Partition, Sequence[int]]) -> None:
+    def _reassign(self, wanted: Mapping[Place, Sequence[int]]) -> None:
         """Reassign partitions and wait until exactly the wanted replicas are in sync."""
         if not wanted:
             return
@@ -192,12 +192,11 @@ class KafkaOperator:
             {"topic": topic, "partition": number, "replicas": list(replicas)}
             for (topic, number), replicas in wanted.items()
         ]
-        plan = {"version": 1, "partitions": moves}
-        self._tools.run(REASSIGN, "--reassignment-json-file", PLAN, "--execute", "--additional", plan=plan)
+        self._tools.reassign(moves)
         if pending := wait_while(lambda: self._pending(wanted), TIMEOUT_S, every_s=_POLL_S):
             raise ServiceError(f"the reassignment of {pending} did not finish within {TIMEOUT_S} s")
 
-    def _pending(self, wanted: Mapping[Partition, Sequence[int]]) -> str:
+    def _pending(self, wanted: Mapping[Place, Sequence[int]]) -> str:
         states = self._partitions()
         for partition, replicas in wanted.items():
             state = states[partition]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from chaoskit.contract.hosts.host import ServiceHost
-from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
+from clusters.kafka.operate.answers import answers
 from clusters.kafka.operate.operator import KafkaOperator
 
 _TIMEOUT_S = 20
@@ -39,18 +39,11 @@ class KafkaRecords:
 
     def delete_before(self, positions: Mapping[Place, int]) -> None:
         wanted = [TopicPartition(topic, number, before) for (topic, number), before in positions.items()]
-        try:
-            for done in self._admin.delete_records(
-                wanted, request_timeout=_TIMEOUT_S, operation_timeout=_TIMEOUT_S
-            ).values():
-                done.result()
-        except KafkaException as error:
-            raise ServiceError(f"records could not be deleted: {error.args[0].str()}") from error
+        asked = self._admin.delete_records(wanted, request_timeout=_TIMEOUT_S, operation_timeout=_TIMEOUT_S)
+        answers(asked, "records could not be deleted")
 
     def _offsets(self, places: Sequence[Place], which: OffsetSpec) -> dict[Place, int]:
         wanted = {TopicPartition(*place): which for place in places}
-        try:
-            listed = self._admin.list_offsets(wanted, request_timeout=_TIMEOUT_S) if wanted else {}
-            return {(at.topic, at.partition): done.result().offset for at, done in listed.items()}
-        except KafkaException as error:
-            raise ServiceError(f"offsets could not be listed: {error.args[0].str()}") from error
+        asked = self._admin.list_offsets(wanted, request_timeout=_TIMEOUT_S) if wanted else {}
+        listed = answers(asked, "offsets could not be listed")
+        return {(at.topic, at.partition): position.offset for at, position in listed.items()}

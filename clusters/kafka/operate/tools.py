@@ -13,9 +13,6 @@ from clusters.kafka import artifacts
 from clusters.kafka.settings import BROKER_PORT
 
 TIMEOUT_S = 60
-
-
-REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 PLAN = "PLAN"
 """Placeholder in a tool's arguments for the path of its plan on the host."""
 
@@ -41,6 +38,19 @@ class KafkaTools:
         self.version = version
         self._brokers = brokers
         self._answers = answers
+
+    def reassign(self, moves: Sequence[Mapping[str, object]]) -> None:
+        """Begin to reassign partitions.
+
+        Args:
+            moves: as `kafka-reassign-partitions` takes them: `topic`, `partition`, `replicas`, and maybe `log_dirs`.
+
+        Raises:
+            ServiceError: no broker answers, or the tool failed.
+        """
+        program = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+        plan = {"version": 1, "partitions": moves}
+        self.run(program, "--reassignment-json-file", PLAN, "--execute", "--additional", plan=plan)
 
     def run(
         self,

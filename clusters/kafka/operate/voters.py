@@ -18,6 +18,9 @@ from clusters.kafka.operate.tools import TIMEOUT_S, KafkaTools, node_id
 _QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 _VOTERS = "CurrentVoters:"
 
+_Voter = dict[str, Any]
+"""As the tool lists it: `id`, of the node, and `directoryId`, of the disk."""
+
 
 class KafkaVoters:
     """The power `Voting` of `chaoskit.contract.systems.operating`.
@@ -34,39 +37,46 @@ class KafkaVoters:
         self._disk_of = disk_of
 
     def voters(self) -> tuple[str, ...]:
-        voters = [(self._hosts[voter["id"] - 1], voter["directoryId"]) for voter in self._voters()]
-        return tuple(host.name for host, disk in voters if self._disk_of(host) in (disk, ""))
+        return self._voting(self._listed())
 
     def remove_voter(self, host: ServiceHost) -> None:
-        node = node_id(self._hosts, host)
-        disks = [str(voter["directoryId"]) for voter in self._voters() if voter["id"] == node]
-        if not disks:
+        if not (listed := self._of(host, self._listed())):
             raise ServiceError(f"{host.name} does not vote: it has no controller, or was removed before")
-        for disk in disks:
-            named = ["--controller-id", str(node), "--controller-directory-id", disk]
-            self._tools.run(_QUORUM, "remove-controller", *named)
+        self._remove(listed)
 
     def add_voter(self, host: ServiceHost) -> None:
         def refused() -> str:
             """Try once: until it has the metadata that the others have, they do not take it."""
-            if host.name in self.voters():
+            listed = self._listed()
+            if host.name in self._voting(listed):
                 return ""
+            self._remove(self._of(host, listed))  # the disk that it had before
             try:
                 self._tools.run(_QUORUM, "--command-config", PROPERTIES, "add-controller", on=host)
             except ServiceError as error:
                 return str(error)
             return ""
 
-        listed = [voter["id"] for voter in self._voters()]
-        if node_id(self._hosts, host) in listed and host.name not in self.voters():
-            self.remove_voter(host)  # the disk that it had before
         if why := wait_while(refused, TIMEOUT_S):
             raise ServiceError(f"{host.name} did not become a voter within {TIMEOUT_S} s: {why}")
 
-    def _voters(self) -> list[dict[str, Any]]:
+    def _voting(self, listed: Sequence[_Voter]) -> tuple[str, ...]:
+        """Return the hosts that vote with the disk that they have now."""
+        voters = [(self._hosts[voter["id"] - 1], voter["directoryId"]) for voter in listed]
+        return tuple(host.name for host, disk in voters if self._disk_of(host) in (disk, ""))
+
+    def _of(self, host: ServiceHost, listed: Sequence[_Voter]) -> list[_Voter]:
+        return [voter for voter in listed if voter["id"] == node_id(self._hosts, host)]
+
+    def _remove(self, listed: Sequence[_Voter]) -> None:
+        for voter in listed:
+            named = ["--controller-id", str(voter["id"]), "--controller-directory-id", str(voter["directoryId"])]
+            self._tools.run(_QUORUM, "remove-controller", *named)
+
+    def _listed(self) -> list[_Voter]:
         printed = self._tools.run(_QUORUM, "describe", "--status")
         lines = [line for line in printed.splitlines() if line.startswith(_VOTERS)]
         if not lines:
             raise ServiceError(f"kafka-metadata-quorum does not tell who votes: {printed.strip()[-200:]}")
-        voters: list[dict[str, Any]] = json.loads(lines[0].removeprefix(_VOTERS))
+        voters: list[_Voter] = json.loads(lines[0].removeprefix(_VOTERS))
         return voters

@@ -20,17 +20,16 @@ HOSTS = [cast("ServiceHost", SimpleNamespace(name=f"n{node}", address=f"10.0.0.{
 FOLDERS = ["/disks/one/kafka", "/disks/two/kafka"]
 
 
-class PaperTools:
+class PaperTools(KafkaTools):
     """Stands for the command line tools: does at once what a plan asks for."""
 
-    version = "4.4.0"
-
     def __init__(self, assignment: Assignment) -> None:
+        super().__init__(HOSTS, "4.4.0", lambda _: True)
         self.assignment = assignment
         self.stored = dict.fromkeys(assignment, FOLDERS[0])
         self.plans: list[dict[str, Any]] = []
 
-    def run(self, program: str, *arguments: str, plan: Any = None) -> str:
+    def run(self, program: str, *arguments: str, plan: Any = None, on: ServiceHost | None = None) -> str:
         if program.endswith("LogDirsCommand"):
             return f"Received log directory information from brokers 1\n{json.dumps(self._described())}\n"
         self.plans += plan["partitions"]
@@ -65,7 +64,7 @@ class PaperTools:
 
 def _operator(assignment: Assignment) -> tuple[PaperTools, KafkaOperator]:
     tools = PaperTools(assignment)
-    return tools, KafkaOperator(HOSTS, cast("Any", tools), cast("KafkaTools", tools))
+    return tools, KafkaOperator(HOSTS, cast("Any", tools), tools)
 
 
 def test_replicas_are_removed_without_replacement_and_added_again() -> None:
@@ -116,7 +115,7 @@ def test_the_only_replica_is_not_removed() -> None:
 
 def test_replicas_move_to_the_next_log_directory_of_their_broker() -> None:
     tools, operator = _operator({("log-0", 0): [1, 2], ("a-b", 1): [2, 1]})
-    directories = KafkaDirectories(HOSTS, cast("KafkaTools", tools), operator.assignment, lambda _: FOLDERS)
+    directories = KafkaDirectories(HOSTS, tools, operator.assignment, lambda _: FOLDERS)
 
     directories.move_between_directories(HOSTS[0])
 

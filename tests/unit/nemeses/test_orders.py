@@ -10,7 +10,7 @@ import pytest
 from chaoskit.base import plugins
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.model.place import Place
-from nemeses import access, voters
+from nemeses import access, certificates, voters
 
 HOSTS = [SimpleNamespace(name="n1"), SimpleNamespace(name="n2")]
 PLACE: Place = ("log-0", 0)
@@ -136,6 +136,7 @@ class Member:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "_KNOWN_WITHIN_S", 0)
+    monkeypatch.setattr(certificates, "_KNOWN_WITHIN_S", 0)
     monkeypatch.setattr(voters, "_VOTED_WITHIN_S", 0)
 
 
