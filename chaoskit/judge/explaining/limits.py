@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantees.act import PARTS_CONNECTIONS
 from chaoskit.contract.guarantees.guarantee import FOREVER, Effect
 from chaoskit.contract.guarantees.mechanism import Limit, Measure
@@ -18,6 +19,7 @@ from chaoskit.judge.explaining.derived import Derived, Story, joined
 from chaoskit.judge.explaining.links import LinkInterruption, Links
 from chaoskit.judge.explaining.ordered import derive_deleted, derive_set_ahead, derive_set_back
 from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
+from chaoskit.judge.explaining.ways import ended_ns
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
 
@@ -255,6 +257,17 @@ def _overlapping(gap: LinkInterruption, others: list[LinkInterruption]) -> LinkI
     return next((one for one in others if one.start_ns <= gap.until_ns and gap.start_ns <= one.until_ns), None)
 
 
+def _unanswered(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which messages waited for their answer for too long, whatever the reason; not those that nobody ended."""
+    derived = Derived.nothing(cases.size)
+    for message in cases.messages:
+        for place, rows in cases.by_place(np.flatnonzero(message.known)):
+            answered_ns = ended_ns(record, place, message.value[rows], message.acked_ns[rows])
+            late = (answered_ns != FOREVER) & (answered_ns - message.written_ns[rows] >= mechanism.most)
+            derived.tell(rows[late], Story(f"its answer took longer than {mechanism.most / SECOND:g} s"))
+    return derived
+
+
 _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.SHOWN: _shown,
     Measure.AGE: _aged,
@@ -268,4 +281,5 @@ _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.ABSENT: _absent,
     Measure.BEHIND: derive_behind,
     Measure.CLOCK: _ahead,
+    Measure.ANSWER: _unanswered,
 }

@@ -195,12 +195,12 @@ def _trips(record: Record, cases: Cases, message: ConcernedMessage, *, consumed:
             for producer in np.unique(producers[here]).tolist():
                 own = here[producers[here] == producer]
                 value = message.value[own]
-                ended_ns = _ended_ns(record, place, value, message.acked_ns[own])
+                until_ns = ended_ns(record, place, value, message.acked_ns[own])
                 who = record.producer_of(place, int(value[0])), client
-                yield _Trip(own, place, *who, value, message.written_ns[own], ended_ns)
+                yield _Trip(own, place, *who, value, message.written_ns[own], until_ns)
 
 
-def _ended_ns(record: Record, place: Place, value: Ints, acked_ns: Ints) -> Ints:
+def ended_ns(record: Record, place: Place, value: Ints, acked_ns: Ints) -> Ints:
     """Return when the last send of each message ended: one that was not acknowledged may have been given up."""
     sends = record.sends(place)
     if sends is None or (acked_ns != FOREVER).all():

@@ -15,6 +15,8 @@ from chaoskit.contract.guarantees.mechanism import (
     Choice,
     Copies,
     Elects,
+    Limit,
+    Measure,
     Mechanism,
     Party,
     Required,
@@ -22,7 +24,7 @@ from chaoskit.contract.guarantees.mechanism import (
     Session,
     Way,
 )
-from chaoskit.contract.workloads.traits import Group, Queueing
+from chaoskit.contract.workloads.traits import Group, Queueing, Resends
 from clusters.common.properties import setting
 from clusters.common.supervision import RUNS
 from clusters.rocketmq.artifacts import parse_version
@@ -123,7 +125,11 @@ def _retries(declared: Declared) -> Sequence[Mechanism]:
         "brokers recognise no duplicates"
     )
     asked_ms = int(setting(producer_settings(declared.producer), *_TIMES_OUT))
-    return (Retry(why=why, path=_WAY, by=PARTS_CONNECTIONS | LATE, patience_ns=asked_ms * MILLISECOND),)
+    lost = Retry(why=why, path=_WAY, by=PARTS_CONNECTIONS | LATE, patience_ns=asked_ms * MILLISECOND)
+    if declared.get(Resends) is not None:
+        return (lost,)
+    late = f"{_TIMES_OUT[0]}={asked_ms}, {name}={again}: a message is sent again if its answer takes longer"
+    return lost, Limit(why=late, measure=Measure.ANSWER, most=asked_ms * MILLISECOND)
 
 
 def _counted_twice(declared: Declared) -> Sequence[Mechanism]:

@@ -58,11 +58,15 @@ def lost(acked_s: float, partition: int = 0, **more: Any) -> Row:
 
 
 def explained(
-    rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, placements: Placements = HERE
+    rows: Sequence[Row],
+    effects: Sequence[Effect],
+    of: Declared | None = None,
+    placements: Placements = HERE,
+    kind: str = "kafka",
 ) -> Explained:
     numbered = [replace(fault, number=number) for number, fault in enumerate(effects)]
     record = Record(of or declared(), numbered, placements, hosts=["n1", "n2", "n3", "n4", "n5", "n6"])
-    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), record)
+    attribution = Attribution(system(kind, "system").guarantees, anomalies(), record)
     return attribution.explain(pa.Table.from_pylist(list(rows), FINDINGS))
 
 
