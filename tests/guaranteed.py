@@ -64,6 +64,10 @@ class PaperRecord(Record):
         """Between peers, on hosts; otherwise elsewhere."""
         return "" if self.declared.brokers else {"producer-0": "n1", "consumer-0": "n2"}.get(client, "n3")
 
+    def local_start(self, place: Place) -> int | None:
+        """Where a log is tiered, only the object store has anything."""
+        return POSITIONS
+
     def clients(self, role: str) -> list[str]:
         group = self.declared.get(Group)
         return [f"{role}-{number}" for number in range(group.members if group and role == "consumer" else 2)]

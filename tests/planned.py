@@ -57,6 +57,8 @@ def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
         placed = place(len(names))
         indexes = placed.zookeepers if role.startswith("zookeeper") else placed.bookies
         return tuple(names[index] for index in indexes)
+    if role == "object-store":
+        return (names[-1],)
     ensemble = getattr(plan.system_options, "zookeeper", None)
     if ensemble is not None and role.startswith("zookeeper"):
         return tuple(names[index] for index in ensemble.servers(len(names)))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.clients.client import Auditor, GapReader, LogClients
+from chaoskit.contract.clients.client import Auditor, GapReader, LogClients, TieredReader
 from chaoskit.contract.workloads.workload import Control, Job
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.probes import probe
@@ -48,6 +48,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     reader = Reader(recorder, consumer, options.producers)
     op = recorder.invoke("audit")
     ends: Ends = {}
+    local: dict[Place, int | None] = {}
     known = []
     failed = ""
     # One wait for all: open transactions hold back many at once, and so does a leader that is lost.
@@ -59,6 +60,8 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
         except ChaoskitError as error:
             failed = str(error)
             continue
+        if isinstance(consumer, TieredReader):
+            local[place] = consumer.local_start(*place, _BOUNDS_TIMEOUT_S)
         known.append((topic, partition))
     if known:
         reader.assign(known)
@@ -67,7 +70,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
         if reached[place] >= end:  # what was deleted between the question and the first message nobody could read
             _begin_later(consumer, place, ends)
     for place, (low, end) in ends.items():
-        recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end, reached=reached[place]))
+        recorder.audited(*place, Bounds(low, end, reached[place] >= end, reached[place], local.get(place)))
     complete = len(ends) == len(options.all_partitions()) and all(reached[at] >= end for at, (_, end) in ends.items())
     failed = "" if complete else failed or reader.error
     recorder.complete(op, OK if complete else INFO, failed or None)

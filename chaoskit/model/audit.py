@@ -14,12 +14,15 @@ class Bounds:
         end: end position that the system reported after healing: one past the last readable position.
         complete: whether the final read reached `end`.
         reached: position up to which it read; None: unknown.
+        local: first position that the brokers themselves had when it began: what is before was in an object store only;
+            None: they had all, or it is not known.
     """
 
     low: int
     end: int
     complete: bool
     reached: int | None = None
+    local: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from checkers.log.compacted import COMPACTED, RESURRECTED, compacted_cases, resu
 from checkers.log.order import REORDERED, REWOUND, SKIPPED, reordered_cases, rewound_cases, skipped_cases
 from checkers.log.realtime import LATE, ORDER_VIOLATION, late_cases, order_violation_cases
 from checkers.log.sequence import SEQUENCE_JUMP, sequence_jump_cases
+from checkers.log.tiered import TIERED, tiered_cases
 
 _CASES = (
     (LOST, lost_cases),
@@ -47,6 +48,7 @@ _CASES = (
     (EXPIRED, expired_cases),
     (RESURRECTED, resurrected_cases),
     (COMPACTED, compacted_cases),
+    (TIERED, tiered_cases),
     (LATE, late_cases),
     (DROPPED, dropped_cases),
     (FAILED_VISIBLE, failed_visible_cases),

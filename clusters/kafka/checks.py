@@ -17,8 +17,9 @@ from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.metadata import check_metadata
 from clusters.kafka.security import check_security
-from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, min_insync
+from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, min_insync, node_count
 from clusters.kafka.shares.queues import check_queues
+from clusters.kafka.tiered.checks import check_no_store, check_tiered
 
 REFUSALS = "clusters.kafka.clients.refusals"
 """A module that needs the client's package: it is imported when it is used."""
@@ -50,6 +51,7 @@ def check(declared: Declared) -> None:
     problems.tried(_check_sizes, declared)
     problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
     problems.tried(_check_topic, options, version)
+    problems.tried(check_tiered, options, declared.hosts)
     problems.tried(check_security, options.security, version)
     problems.tried(check_topology, options, declared.hosts)
     problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
@@ -79,6 +81,7 @@ def check_attached(settings: Mapping[str, Any], declared: Declared) -> None:
     problems.tried(attached.check, settings)
     problems.tried(_check_plain, settings, declared.options)
     problems.tried(_check_metadata_of_attached, declared.options)
+    problems.tried(check_no_store, declared.options)
     problems.tried(_check_sizes, declared)
     problems.tried(check_queues, declared)
     problems.tried(check_compaction, declared)
@@ -109,7 +112,7 @@ def _check_clients(declared: Declared) -> None:
 
 
 def _check_sizes(declared: Declared) -> None:
-    controllers, hosts = declared.options.controllers, declared.hosts
+    controllers, hosts = declared.options.controllers, node_count(declared.options, declared.hosts)
     if controllers != "combined" and not 1 <= controllers < hosts:
         raise BadInput(f"cluster.controllers: {controllers} of {hosts} hosts leaves no broker; reduce it")
     if declared.options.voters == "dynamic" and not artifacts.has_tools(declared.options.version):

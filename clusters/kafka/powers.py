@@ -39,12 +39,13 @@ from clusters.kafka.metadata import can_migrate
 from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.shares import queues
+from clusters.kafka.tiered.options import OBJECT_STORE
 
 QUEUE_FEATURES = queues.FEATURES
 
 GIVEN: Mapping[type, str] = {
     **dict.fromkeys((GroupOffsets, Leadership, Reassignment), "version: 4.0.0 or later"),
-    Upgrade: "metadata: kraft",
+    Upgrade: "metadata: kraft, tiered_storage: null",
     **dict.fromkeys((SeekingClients, DeletingClients), "clients: librdkafka"),
     QueueClients: "version: 4.2.0 or later",
     AccessControl: "security: {sasl: plain, acls: true}",
@@ -70,7 +71,9 @@ in flight (issue 4953)."""
 
 def roles(options: KafkaOptions) -> tuple[str, ...]:
     """Return the roles that faults can name."""
-    return ROLES if options.in_zookeeper else tuple(role for role in ROLES if role not in OF_ZOOKEEPER)
+    zookeeper: tuple[str, ...] = () if options.in_zookeeper else OF_ZOOKEEPER
+    store = () if options.tiered_storage else (OBJECT_STORE,)
+    return tuple(role for role in ROLES if role not in (*zookeeper, *store))
 
 
 def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
@@ -78,12 +81,14 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     directories = (LogDirectories,) if len(options.log_dirs) > 1 else ()
     voting = (Voting,) if options.voters == "dynamic" else ()
     by_tools = (Leadership, Reassignment, GroupOffsets, *directories, *voting) if has_tools(options.version) else ()
-    upgrade = () if options.in_zookeeper else (Upgrade,)
+    upgrade = () if options.in_zookeeper or options.tiered_storage else (Upgrade,)
     migration = (Migration,) if can_migrate(options) else ()
     tapped = () if options.security else (Tapped,)
     access = (AccessControl,) if options.security is not None and options.security.acls else ()
     tls = (Certificates,) if options.security is not None and options.security.tls else ()
-    return (Installation, DataFiles, ClassPath, RecordDeletion, *access, *tls, *upgrade, *migration, *by_tools, *tapped)
+    secured = (*access, *tls)
+    by_admin = (RecordDeletion, *upgrade, *migration)
+    return (Installation, DataFiles, ClassPath, *secured, *by_admin, *by_tools, *tapped)
 
 
 def of_clients(options: KafkaOptions) -> tuple[type, ...]:

@@ -19,7 +19,9 @@ from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.deploy import probe
 from clusters.kafka.deploy.probe import PartitionState, partition_states
+from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import BROKER_PORT
+from clusters.kafka.tiered.options import OBJECT_STORE
 
 ZOOKEEPER_LEADER = "zookeeper-leader"
 OF_ZOOKEEPER = (ZOOKEEPER_LEADER, Every("zookeepers"))
@@ -27,7 +29,7 @@ OF_ZOOKEEPER = (ZOOKEEPER_LEADER, Every("zookeepers"))
 
 ROLES = (
     "leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator",
-    "share-coordinator", *OF_ZOOKEEPER,
+    "share-coordinator", *OF_ZOOKEEPER, OBJECT_STORE,
 )  # fmt: skip
 ATTACHED_ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
 """Those of clusters that run already."""
@@ -65,7 +67,7 @@ def transactions(brokers: Sequence[ServiceHost]) -> dict[str, str]:
     def ask(host: ServiceHost) -> dict[str, str]:
         try:
             return probe.transactions(host.address, BROKER_PORT, _ANSWER_TIMEOUT_S)
-        except (OSError, struct.error, probe.Refused):
+        except (OSError, struct.error, Refused):
             return {}
 
     return {name: state for answer in on_each(brokers, ask) for name, state in answer.items()}

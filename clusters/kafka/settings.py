@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,6 +15,8 @@ from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties
 from clusters.kafka import wire
 from clusters.kafka.security import Security, authorizer, listener, listener_properties, protocols
+from clusters.kafka.tiered import options as tiered
+from clusters.kafka.tiered.options import TieredStorage
 from clusters.kafka.zookeeper import ZooKeeper
 from clusters.zookeeper import server
 
@@ -109,6 +111,7 @@ class KafkaOptions(BaseModel):
             Kafka 3.9 or later.
         log_dirs: Kafka's `log.dirs`, as disks of the hosts: `[one, two]`, or `[data/a, data/b]` on one disk. The first
             one has the metadata log.
+        tiered_storage: the object store to which segments of tiered topics are copied; it is on the last host.
         zones: the scenario's `cluster.zones`; a broker's rack is its zone.
         security: how clients connect; default: without encryption, without a login.
         clients: `librdkafka`, or `java` for Kafka's own producers and consumers.
@@ -129,6 +132,7 @@ class KafkaOptions(BaseModel):
     voters: Literal["static", "dynamic"] = "static"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
     log_dirs: Directories = list(ON_DATA)
+    tiered_storage: TieredStorage | None = None
     zones: dict[str, list[str]] = {}
     security: Security | None = None
     clients: Literal["librdkafka", "java"] = "librdkafka"
@@ -214,10 +218,20 @@ def min_insync(options: KafkaOptions) -> int:
     return MIN_INSYNC.number_of(options)
 
 
+def topic_settings(options: KafkaOptions) -> Mapping[str, Scalar]:
+    """Return the settings of the workload's topics."""
+    return {**tiered.topic_defaults(options.tiered_storage), **options.topic}
+
+
 def broker_count(options: KafkaOptions, hosts: int) -> int:
     """Return how many of the hosts are brokers."""
     apart = options.zookeeper.hosts if options.in_zookeeper else options.controllers
-    return hosts if apart == "combined" else hosts - apart
+    return node_count(options, hosts) - (0 if apart == "combined" else apart)
+
+
+def node_count(options: KafkaOptions, hosts: int) -> int:
+    """Return how many of the hosts are brokers, controllers or ZooKeeper servers: the first ones."""
+    return hosts - tiered.stores(options.tiered_storage)
 
 
 def zookeepers(options: KafkaOptions, hosts: int) -> range:
@@ -227,12 +241,13 @@ def zookeepers(options: KafkaOptions, hosts: int) -> range:
 
 def nodes(options: KafkaOptions, hosts: int) -> range:
     """Return the indexes of the hosts with a process of Kafka."""
-    return range(broker_count(options, hosts) if options.in_zookeeper else hosts)
+    return range(broker_count(options, hosts) if options.in_zookeeper else node_count(options, hosts))
 
 
 def controllers(options: KafkaOptions, hosts: int) -> range:
     """Return the indexes of the hosts with a controller, in KRaft mode."""
-    return range(0 if options.controllers == "combined" else broker_count(options, hosts), hosts)
+    nodes = node_count(options, hosts)
+    return range(0 if options.controllers == "combined" else broker_count(options, hosts), nodes)
 
 
 def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, log_dirs: Sequence[str]) -> str:
@@ -240,6 +255,7 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     replication = min(3, broker_count(options, len(addresses)))
     ours = {
         **DEFAULTS,
+        **tiered.broker_defaults(options.tiered_storage),
         "offsets.topic.replication.factor": replication,
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),
@@ -249,7 +265,10 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     if rack := [zone for zone, members in options.zones.items() if f"n{index + 1}" in members]:
         ours["broker.rack"] = rack[0]
     topology = _in_zookeeper if options.in_zookeeper else _in_kraft
-    return properties(ours, options.config, topology(options, addresses, index), {"log.dirs": ",".join(log_dirs)})
+    fixed = topology(options, addresses, index) | tiered.broker_properties(
+        options.tiered_storage, addresses, replication
+    )
+    return properties(ours, options.config, fixed, {"log.dirs": ",".join(log_dirs)})
 
 
 def _in_zookeeper(options: KafkaOptions, addresses: Sequence[str], index: int) -> dict[str, Any]:

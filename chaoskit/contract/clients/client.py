@@ -280,6 +280,15 @@ class GapReader(Protocol):
 
 
 @runtime_checkable
+class TieredReader(Protocol):
+    """Optional power of an auditor: tell what brokers have themselves of a log that begins in an object store."""
+
+    def local_start(self, topic: str, partition: int, timeout_s: float) -> int | None:
+        """Return the first position that the brokers have themselves; None if they do not tell in time."""
+        ...
+
+
+@runtime_checkable
 class LogClients(Protocol):
     """Optional power of a system's clients: producers, consumers and readers of logs."""
 

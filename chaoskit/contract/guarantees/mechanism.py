@@ -81,6 +81,8 @@ class Copies:
         leader_counts: whether the copy of the leader must be among those that are gone.
         from_its_end: whether a log loses its end only: a message that is followed by one that is still there was not
             taken.
+        tiered: whether `hosts` are an object store, which takes what is copied there, and what the hosts that store the
+            partition then delete.
     """
 
     why: str
@@ -97,6 +99,7 @@ class Copies:
     anywhere: tuple[str, ...] = ()
     leader_counts: bool = True
     from_its_end: bool = False
+    tiered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -195,10 +195,10 @@ def _audits(logs: list[ClientLog], names: Names) -> dict[Place, Audit]:
 
 def _audited(records: Records, names: Sequence[str | None]) -> Iterator[tuple[Place, Audit]]:
     for record in records:
-        low, end, reached = (int(record[name]) for name in ("value", "position", "intended_ns"))
+        low, end, reached, local = (int(record[name]) for name in ("value", "position", "intended_ns", "start_ns"))
         complete = bool(record["code"])
         known = None if reached == NO_POSITION else reached
-        audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known)
+        audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known, local or None)
         yield (str(names[record["name"] - 1]), int(record["partition"])), audit
 
 

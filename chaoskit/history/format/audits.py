@@ -24,6 +24,7 @@ class _Row(TypedDict):
     low: NotRequired[_Position]
     end: NotRequired[_Position]
     reached: NotRequired[_Position | None]
+    local: NotRequired[_Position | None]
 
 
 def audits_json(audits: Mapping[Place, Audit]) -> str:
@@ -43,7 +44,7 @@ def parse_audits(content: bytes) -> dict[Place, Audit]:
 
 def _audit(row: _Row) -> Audit:
     return (
-        Bounds(row["low"], row["end"], row["complete"], row.get("reached"))
+        Bounds(row["low"], row["end"], row["complete"], row.get("reached"), row.get("local"))
         if "end" in row
         else Drained(row["complete"])
     )

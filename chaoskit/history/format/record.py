@@ -8,7 +8,7 @@ event; its kind determines which fields are used (the others are zero):
     INVOKE                        f           op                                   start
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
-    AUDIT     complete partition  topic              low    end       reached    (end NO_POSITION: it was drained)
+    AUDIT     complete partition  topic              low    end       reached      local    (end NO_POSITION: drained)
     OBSERVED  kind     partition  topic  name op     value  position                                       name
 
 The code of a SEND is an index into `operation.SENDING`, that of an OBSERVED one into `row.KINDS`; one past the last is
@@ -65,7 +65,7 @@ SEND_FIELDS = struct.Struct("<BB2xiIIqq8xqq12xI")
 INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
 COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
 RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")
-AUDIT_FIELDS = struct.Struct("<BB2xiI12xqqq20xI")
+AUDIT_FIELDS = struct.Struct("<BB2xiI12xqqqq12xI")
 
 
 def is_named(records: Records) -> npt.NDArray[np.bool_]:

@@ -236,9 +236,8 @@ class WalWriter(Cursor):
             offset = self._advance()
         bounds = audit if isinstance(audit, Bounds) else Bounds(NO_POSITION, NO_POSITION, audit.complete)
         reached = NO_POSITION if bounds.reached is None else bounds.reached
-        _pack_audit(
-            self._segment, offset, AUDIT, audit.complete, partition, topic_id, bounds.low, bounds.end, reached, offset
-        )
+        positions = bounds.low, bounds.end, reached, bounds.local or 0
+        _pack_audit(self._segment, offset, AUDIT, audit.complete, partition, topic_id, *positions, offset)
         self._offset = offset + RECORD_BYTES
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ from chaoskit.judge.explaining.copies import derive_copies
 from chaoskit.judge.explaining.derived import Derived, Story
 from chaoskit.judge.explaining.limits import derive_limit
 from chaoskit.judge.explaining.record import NONE, Flags, Ints, Record
+from chaoskit.judge.explaining.tiered import derive_tiered
 from chaoskit.judge.explaining.ways import derive_retry, derive_session, derive_way
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
@@ -188,8 +189,12 @@ def _chosen(record: Record, mechanism: Choice, cases: Cases) -> Derived:
     return derived
 
 
+def _copied(record: Record, mechanism: Copies, cases: Cases) -> Derived:
+    return (derive_tiered if mechanism.tiered else derive_copies)(record, mechanism, cases)
+
+
 _DERIVE: Mapping[type, Callable[[Record, Any, Cases], Derived]] = {
-    Copies: derive_copies,
+    Copies: _copied,
     Way: derive_way,
     Retry: derive_retry,
     Session: derive_session,

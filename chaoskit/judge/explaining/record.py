@@ -19,6 +19,7 @@ from chaoskit.contract.guarantees.guarantee import FOREVER, Declared, Effect
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.reading.reader import History
+from chaoskit.model.audit import Bounds
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.operation import AUDITOR
 from chaoskit.model.place import Place
@@ -145,6 +146,12 @@ class Record:
             if self.history is None
             else [(partition.topic, partition.partition) for partition in self.history.partitions]
         )
+
+    def local_start(self, place: Place) -> int | None:
+        """Return from which position on the brokers had a partition themselves at the final read; None if that is not
+        known."""
+        audit = None if self.history is None else self.history.audit(*place)
+        return audit.local if isinstance(audit, Bounds) else None
 
     def sends(self, place: Place) -> RecordedSends | None:
         """Return the sends of a partition; None if they were not recorded one by one."""

@@ -1,13 +1,11 @@
 """The JVM with one client of a system; `Relay.java` is its other end.
 
-The Java programs are compiled once for each release of a system, by the Eclipse compiler, so that no JDK is needed.
+The Java programs are compiled once for each release of a system; see `clusters.common.javac`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -15,16 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from chaoskit.base.downloads import one_at_a_time
 from chaoskit.base.errors import BadInput, guessed
-from chaoskit.base.state import cache_folder
-from clusters.common import java, maven
+from clusters.common import java
+from clusters.common.javac import compiled
 from clusters.common.relay import frames
 
-_COMPILER = maven.Release(
-    "the Eclipse compiler", "ecj-3.33.0", ("org.eclipse.jdt", "ecj", "3.33.0"), (), "the Maven repository"
-)
-_COMPILE, _RELEASE = "org.eclipse.jdt.internal.compiler.batch.Main", "11"
 _SHARED = Path(__file__).parent
 _JVM = (
     "-Xms256m",
@@ -164,22 +157,5 @@ class Relay:
 def _classpath(relay: Relay, version: str) -> str:
     jars = relay.fetch(version)
     sources = [*sorted(_SHARED.glob("*.java")), *sorted(relay.source.parent.glob("*.java"))]
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    folder = cache_folder() / f"{relay.system.lower()}-relay-{version}-{digest}"
-    with one_at_a_time(folder, f"{relay.system}'s Java client"):
-        if not folder.exists():
-            _compile(sources, jars, folder)
-    return f"{folder}:{jars}/*"
-
-
-def _compile(sources: list[Path], jars: Path, folder: Path) -> None:
-    compiler = maven.fetch(_COMPILER)
-    scratch = folder.parent / f"{folder.name}.new"
-    shutil.rmtree(scratch, ignore_errors=True)
-    eclipse, classes = next(compiler.glob("ecj-*.jar")), ":".join(map(str, sorted(jars.glob("*.jar"))))
-    options = [f"-{_RELEASE}", "-proc:none", "-classpath", classes, "-d", str(scratch)]
-    command = [*java.java(str(eclipse)), _COMPILE, *options, *map(str, sources)]
-    done = subprocess.run(command, text=True, capture_output=True, check=False)
-    if done.returncode:
-        raise BadInput(f"{sources[-1].parent} does not compile: {(done.stdout + done.stderr)[-500:]}")
-    scratch.rename(folder)
+    name, what = f"{relay.system.lower()}-relay-{version}", f"{relay.system}'s Java client"
+    return f"{compiled(name, what, sources, jars)}:{jars}/*"

@@ -24,6 +24,8 @@ from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.shares.groups import topic_id
+from clusters.kafka.tiered import store
+from clusters.kafka.tiered.options import OBJECT_STORE
 from clusters.zookeeper.probe import zookeeper_answers
 from clusters.zookeeper.server import ZOOKEEPER
 
@@ -78,6 +80,8 @@ class KafkaCluster(KafkaService):
         return all(self._answers(service, host, timeout_s) for service in self._nodes.services(host))
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        if role == OBJECT_STORE:
+            return tuple(host.name for host in self._hosts if OBJECT_STORE in self._nodes.services(host))
         if role not in roles.OF_ZOOKEEPER:
             return super().find(role, place)
         if self._ensemble is None:
@@ -112,6 +116,8 @@ class KafkaCluster(KafkaService):
     def _answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
         if service == ZOOKEEPER:
             return zookeeper_answers(host.address, timeout_s)
+        if service == OBJECT_STORE:
+            return store.answers(host, timeout_s)
         port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
         return answers(host.address, port, timeout_s)
 

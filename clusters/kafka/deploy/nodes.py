@@ -20,6 +20,9 @@ from clusters.kafka import artifacts, settings
 from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.security import users
 from clusters.kafka.settings import CONTROLLER_PORT, KafkaOptions
+from clusters.kafka.tiered import store
+from clusters.kafka.tiered.options import OBJECT_STORE
+from clusters.kafka.tiered.store import programs
 from clusters.zookeeper.server import ZOOKEEPER, folder_of
 
 SERVICE = "kafka"
@@ -29,7 +32,7 @@ _READ_S = 5
 _PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
 _ZOOKEEPER_DATA = "version-2"
-_NAMES = {SERVICE: "Kafka", ZOOKEEPER: "ZooKeeper"}
+_NAMES = {SERVICE: "Kafka", ZOOKEEPER: "ZooKeeper", OBJECT_STORE: "the object store"}
 _LOGGING = (
     f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
     f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
@@ -55,11 +58,13 @@ class KafkaNodes:
         self._hosts = hosts
         self._options = options
         self._ensemble = ensemble
+        self._tiered = programs(options.version, jars) if options.tiered_storage else None
         self._services = _placed(options, hosts)
         self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
         given = self._given_id()
         self.cluster_id = given or cluster_id()
         self._jars: dict[str, str] = {}
+        self._plugins: dict[str, str] = {}
         self._initial = "" if given else _initial_controllers(options, hosts)
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
         self._initial = ""  # disks that are formatted know who votes; a new one beside them does not
@@ -67,6 +72,8 @@ class KafkaNodes:
     def start(self, host: ServiceHost) -> None:
         if self._ensemble is not None and ZOOKEEPER in self.services(host):
             self._ensemble.start(host, self._classpath(host), _LOGGING)
+        if self._options.tiered_storage is not None and OBJECT_STORE in self.services(host):
+            store.start(host, self._plugins[host.name], self._options.tiered_storage)
         if SERVICE not in self.services(host) or host.state(SERVICE) is not ServiceState.GONE:
             return
         if self._ensemble is not None and host.name in self._in_zookeeper:
@@ -140,6 +147,8 @@ class KafkaNodes:
         host = self._hosts[index]
         addresses = [host.address for host in self._hosts]
         self._jars[host.name] = host.install(jars)
+        if self._tiered is not None:
+            self._plugins[host.name] = host.install(self._tiered)
         for name, content in settings.LOGGING.items():
             host.put(content.encode(), f"{_FOLDER}/{name}")
         if self._ensemble is not None:
@@ -147,7 +156,7 @@ class KafkaNodes:
         if SERVICE in self.services(host):
             properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
             host.put(properties.encode(), PROPERTIES)
-        if self._ensemble is None:
+        if self._ensemble is None and SERVICE in self.services(host):
             self._format(host)
 
     def _voting(self, host: ServiceHost) -> list[str]:
@@ -209,13 +218,15 @@ class KafkaNodes:
         return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)
 
     def _classpath(self, host: ServiceHost) -> str:
-        return f"{self._jars[host.name]}/*"
+        plugins = f":{self._plugins[host.name]}" if self._plugins else ""
+        return f"{self._jars[host.name]}/*{plugins}"
 
 
 def _placed(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> dict[str, tuple[str, ...]]:
     """Return the services of each host, in start order."""
     servers, nodes = settings.zookeepers(options, len(hosts)), settings.nodes(options, len(hosts))
-    places = {ZOOKEEPER: servers, SERVICE: nodes}
+    stores = range(settings.node_count(options, len(hosts)), len(hosts))
+    places = {ZOOKEEPER: servers, SERVICE: nodes, OBJECT_STORE: stores}
     return {
         host.name: tuple(service for service, indexes in places.items() if index in indexes)
         for index, host in enumerate(hosts)

@@ -2,7 +2,7 @@
 transactions, and what a share group has not settled.
 
 Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ListTransactions 0, ShareGroupDescribe 1,
-DescribeShareGroupOffsets 1.
+DescribeShareGroupOffsets 1, ListOffsets 8, Fetch 4.
 """
 
 from __future__ import annotations
@@ -12,31 +12,22 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clusters.common.framing import ask
+from chaoskit.model.place import Place
+from clusters.kafka.deploy.requests import NO_TAGS, Reader, check, compact, flexible, request, several
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
 _TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
+_LIST_OFFSETS, _FETCH = (2, 8), (1, 4)
+_EARLIEST_LOCAL = -4
+"""Stands for a time in ListOffsets: the start of what the leader has itself (KIP-405)."""
+
+_NO_REPLICA = _NO_EPOCH = -1
 UNKNOWN_TOPIC = 3
 _FINALIZED = 2
 """Tag of the finalized features in the response to ApiVersions 3."""
 
-_CORRELATION = 1
-_NO_CLIENT_ID = -1
-_NO_TAGS = b"\0"
 _NONE = b"\x01"
 """A compact array without elements."""
-
-
-class Refused(Exception):
-    """A broker answered with an error.
-
-    Args:
-        code: as in Kafka's protocol guide.
-    """
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"error {code}")
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,7 @@ class PartitionState:
 def answers(address: str, port: int, timeout_s: float) -> bool:
     """Return whether the node at this address answers in time."""
     try:
-        _ask(address, port, _API_VERSIONS, b"", timeout_s)
+        request(address, port, _API_VERSIONS, b"", timeout_s)
     except (OSError, struct.error):
         return False
     return True
@@ -67,8 +58,8 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
     """
     name = topic.encode()
     no_creation = b"\0"
-    request = struct.pack(">ih", 1, len(name)) + name + no_creation
-    response = _Reader(_ask(address, port, _METADATA, request, timeout_s))
+    asked = struct.pack(">ih", 1, len(name)) + name + no_creation
+    response = Reader(request(address, port, _METADATA, asked, timeout_s))
     response.skip(4)  # throttle time
     for _ in range(response.integer("i")):
         response.skip(4)  # node id
@@ -97,8 +88,8 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
         OSError: it does not answer in time, or not without encryption.
         struct.error: the response has another format.
     """
-    asked = _NO_TAGS + _compact("chaoskit") + _compact("1") + _NO_TAGS
-    response = _Reader(_ask(address, port, _API_VERSIONS_3, asked, timeout_s))
+    asked = NO_TAGS + compact("chaoskit") + compact("1") + NO_TAGS
+    response = Reader(request(address, port, _API_VERSIONS_3, asked, timeout_s))
     response.skip(2)  # error
     for _ in range(response.varint() - 1):
         response.skip(6)  # key, lowest and highest version
@@ -124,10 +115,10 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
         struct.error: the response has another format.
     """
     of_any_state = of_any_producer = _NONE
-    asked = of_any_state + of_any_producer + _NO_TAGS
-    response = _flexible(address, port, _TRANSACTIONS, asked, timeout_s)
+    asked = of_any_state + of_any_producer + NO_TAGS
+    response = flexible(address, port, _TRANSACTIONS, asked, timeout_s)
     response.skip(4)  # throttle time
-    _check(response.integer("h"))
+    check(response.integer("h"))
     for _ in range(response.varint() - 1):
         response.compact()  # a state that there is not
     states: dict[str, str] = {}
@@ -137,6 +128,52 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
         states[name] = response.compact()
         response.tags()
     return states
+
+
+def local_start(address: str, port: int, topic: str, partition: int, timeout_s: float) -> int:
+    """Return the first position of a partition that this broker, its leader, has itself.
+
+    Raises:
+        Refused: it does not lead it, or knows of no tiered storage.
+        OSError: it does not answer in time.
+        struct.error: the response has another format.
+    """
+    uncommitted = b"\0"
+    wanted = several(struct.pack(">iiq", partition, _NO_EPOCH, _EARLIEST_LOCAL) + NO_TAGS)
+    asked = struct.pack(">i", _NO_REPLICA) + uncommitted + several(compact(topic) + wanted + NO_TAGS) + NO_TAGS
+    response = flexible(address, port, _LIST_OFFSETS, asked, timeout_s)
+    response.skip(4)  # throttle time
+    response.varint()  # one topic
+    response.compact()
+    response.varint()  # one partition
+    response.skip(4)
+    check(response.integer("h"))
+    response.skip(8)  # time
+    return response.integer("q")
+
+
+def read_at(address: str, port: int, place: Place, position: int, timeout_s: float) -> bool:
+    """Return whether this broker, the leader of a partition, has read the message at a position; False if that took it
+    longer than it may.
+
+    Raises:
+        Refused: it does not lead the partition, or cannot read there.
+        OSError: it does not answer in time.
+        struct.error: the response has another format.
+    """
+    uncommitted, soon_ms, little = b"\0", 1000, 1
+    name, one = place[0].encode(), struct.pack(">i", 1)
+    limits = struct.pack(">iiii", _NO_REPLICA, soon_ms, little, little) + uncommitted
+    wanted = one + struct.pack(">h", len(name)) + name + one + struct.pack(">iqi", place[1], position, little)
+    response = Reader(request(address, port, _FETCH, limits + wanted, timeout_s))
+    response.skip(4 + 4)  # throttle time, one topic
+    response.text()
+    response.skip(4 + 4)  # one partition
+    check(response.integer("h"))
+    response.skip(8 + 8)  # high watermark, last stable offset
+    for _ in range(max(response.integer("i"), 0)):
+        response.skip(8 + 8)  # an aborted transaction
+    return response.integer("i") > 0
 
 
 class ShareOffsets(NamedTuple):
@@ -159,9 +196,9 @@ def share_offsets(address: str, port: int, group: str, topic: str, timeout_s: fl
         OSError: it does not answer in time.
         struct.error: the response has another format.
     """
-    partition = _several(struct.pack(">i", 0))
-    asked = _several(_compact(group) + _several(_compact(topic) + partition + _NO_TAGS) + _NO_TAGS)
-    response = _flexible(address, port, _SHARE_OFFSETS, asked + _NO_TAGS, timeout_s)
+    partition = several(struct.pack(">i", 0))
+    asked = several(compact(group) + several(compact(topic) + partition + NO_TAGS) + NO_TAGS)
+    response = flexible(address, port, _SHARE_OFFSETS, asked + NO_TAGS, timeout_s)
     response.skip(4)  # throttle time
     identity, lag = b"", -1
     for _ in range(response.varint() - 1):
@@ -172,11 +209,11 @@ def share_offsets(address: str, port: int, group: str, topic: str, timeout_s: fl
             for _ in range(response.varint() - 1):
                 response.skip(4 + 8 + 4)  # number, first position, leader's epoch
                 lag = response.integer("q")
-                _check(response.integer("h"))
+                check(response.integer("h"))
                 response.compact()  # message
                 response.tags()
             response.tags()
-        _check(response.integer("h"))
+        check(response.integer("h"))
         response.compact()  # message
         response.tags()
     return ShareOffsets(urlsafe_b64encode(identity).decode().rstrip("="), lag)
@@ -185,89 +222,12 @@ def share_offsets(address: str, port: int, group: str, topic: str, timeout_s: fl
 def share_members(address: str, port: int, group: str, timeout_s: float) -> int:
     """Return the number of members of a share group. Raises like `share_offsets`."""
     operations = b"\0"
-    response = _flexible(address, port, _SHARE_GROUP, _several(_compact(group)) + operations + _NO_TAGS, timeout_s)
+    response = flexible(address, port, _SHARE_GROUP, several(compact(group)) + operations + NO_TAGS, timeout_s)
     response.skip(4)  # throttle time
     response.varint()  # one group
-    _check(response.integer("h"))
+    check(response.integer("h"))
     for _ in range(3):
         response.compact()  # message, group, state
     response.skip(8)  # epochs
     response.compact()  # assignor
     return response.varint() - 1
-
-
-def _check(code: int) -> None:
-    if code:
-        raise Refused(code)
-
-
-def _compact(words: str) -> bytes:
-    encoded = words.encode()
-    return bytes([len(encoded) + 1]) + encoded
-
-
-def _several(one: bytes) -> bytes:
-    """Return a compact array of one element."""
-    return b"\x02" + one
-
-
-def _flexible(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> _Reader:
-    """Send one request with tagged fields; return the response after its header."""
-    response = _Reader(_ask(address, port, api, _NO_TAGS + body, timeout_s))
-    response.tags()
-    return response
-
-
-def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
-    """Send one request and return the response after the correlation id."""
-    header = struct.pack(">hhih", *api, _CORRELATION, _NO_CLIENT_ID)
-    response = ask(address, port, header + body, timeout_s)
-    if struct.unpack_from(">i", response)[0] != _CORRELATION:
-        raise ConnectionError(f"{address}:{port} does not use Kafka's protocol")
-    return response[4:]
-
-
-class _Reader:
-    """Reads a response from its start."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._at = 0
-
-    def skip(self, size: int) -> None:
-        self._at += size
-
-    def integer(self, format_: str) -> int:
-        (value,) = struct.unpack_from(f">{format_}", self._content, self._at)
-        self._at += struct.calcsize(f">{format_}")
-        return int(value)
-
-    def varint(self) -> int:
-        """Return an unsigned number of seven bits a byte."""
-        value = shift = 0
-        while True:
-            byte = self.integer("B")
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    def take(self, size: int) -> bytes:
-        """Return the next bytes."""
-        self._at += size
-        return self._content[self._at - size : self._at]
-
-    def tags(self) -> dict[int, _Reader]:
-        """Return tagged fields."""
-        return {self.varint(): _Reader(self.take(self.varint())) for _ in range(self.varint())}
-
-    def integers(self) -> tuple[int, ...]:
-        return tuple(self.integer("i") for _ in range(self.integer("i")))
-
-    def compact(self) -> str:
-        """Return a compact string; empty if it is null."""
-        return self.take(max(self.varint() - 1, 0)).decode()
-
-    def text(self) -> None:
-        """Skip a string, which may be null."""
-        self.skip(max(self.integer("h"), 0))

@@ -16,7 +16,7 @@ from chaoskit.model.place import Place
 from clusters.kafka.connection import group
 from clusters.kafka.deploy.probe import PartitionState
 from clusters.kafka.roles import coordinating_partition, holders
-from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.settings import KafkaOptions, topic_settings
 from clusters.kafka.shares.groups import configure
 from clusters.kafka.shares.queues import group_settings
 from clusters.kafka.topics import KafkaTopics
@@ -78,7 +78,7 @@ class KafkaService(ABC):
         if topic.model is QUEUE:
             self.shares = True
             configure(self._admin, group(self._namespace), group_settings(self._options, topic))
-        self._topics.create(topic, self._options.topic)
+        self._topics.create(topic, topic_settings(self._options))
         self.wait_ready(_IN_SYNC_S)
 
     def end_trial(self) -> None:

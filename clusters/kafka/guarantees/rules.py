@@ -35,6 +35,7 @@ from clusters.kafka.guarantees.sending import (
     retries,
 )
 from clusters.kafka.guarantees.storing import DISKS_LOST, STORING_RULES
+from clusters.kafka.guarantees.tiered import TIERED_RULES
 from clusters.kafka.guarantees.zookeeper import ZOOKEEPER_RULES
 from clusters.kafka.settings import SETTINGS, lag_ns
 
@@ -125,6 +126,7 @@ RULES = (
     *QUEUE_RULES,
     *ELECTION_RULES,
     *ZOOKEEPER_RULES,
+    *TIERED_RULES,
     Rule(
         "kafka.retries",
         ("duplicate",),

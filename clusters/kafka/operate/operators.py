@@ -60,7 +60,7 @@ def operators_of(
         operators.append(KafkaAccess(admin, credentials.client_settings(), topics))
     if credentials is not None and credentials.security.tls:
         operators.append(KafkaCertificates(admin, brokers, credentials))
-    if not options.in_zookeeper:
+    if not options.in_zookeeper and options.tiered_storage is None:
         operators.append(Upgrader(nodes, operator))
     if ensemble is not None and can_migrate(options):
         operators.append(Migrator(hosts, options, nodes, ensemble, leave_zookeeper))

@@ -22,6 +22,7 @@ from chaoskit.contract.clients.queue import NoQueue
 from chaoskit.contract.systems.service import ServiceError
 from clusters.common.properties import Scalar, text
 from clusters.kafka.deploy import probe
+from clusters.kafka.deploy.requests import Refused
 
 _ASK_S, _CONFIGURE_S = 5.0, 30.0
 
@@ -100,8 +101,8 @@ def _asked(addresses: Sequence[str], queue: str, ask: Callable[[str, int], Answe
         host, _, port = address.rpartition(":")
         try:
             return ask(host, int(port))
-        except (OSError, struct.error, probe.Refused) as error:
-            if isinstance(error, probe.Refused) and error.code == probe.UNKNOWN_TOPIC:
+        except (OSError, struct.error, Refused) as error:
+            if isinstance(error, Refused) and error.code == probe.UNKNOWN_TOPIC:
                 raise NoQueue(f"there is no topic {queue}") from error
             errors.append(f"{address}: {error or type(error).__name__}")
     raise Unreachable(f"queue {queue}: {'; '.join(errors)}")

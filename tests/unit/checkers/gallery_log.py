@@ -89,6 +89,14 @@ def resurrected(broken: bool) -> Story:
     return story
 
 
+@shows("tiered")
+def tiered(broken: bool) -> Story:
+    story = log(2)
+    story.audits = {P: Bounds(0, 2, complete=True, reached=2, local=1 if broken else 0)}
+    reads(story, "auditor", 0, 1)
+    return story
+
+
 @shows("compacted")
 def compacted(broken: bool) -> Story:
     story = compacted_log("a", "b", "a")

@@ -13,6 +13,7 @@ from itertools import pairwise
 from notation import History, Row
 from reference_compacted import Kept, compacted, resurrected
 from reference_evidence import first_of_each, other, producer, sort_key, this, within
+from reference_tiered import tiered
 
 from chaoskit.model.compaction import Compaction
 from chaoskit.model.operation import AUDITOR
@@ -381,6 +382,7 @@ CASES: dict[str, Callable[[Reference], Iterator[Row]]] = {
     "expired": expired,
     "resurrected": resurrected,
     "compacted": compacted,
+    "tiered": tiered,
     "late": late,
     "dropped-as-duplicate": dropped,
     "failed-visible": failed_visible,

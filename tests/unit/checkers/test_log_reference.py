@@ -52,7 +52,9 @@ def polls(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
 @st.composite
 def audits(draw: st.DrawFn) -> Audit | None:
     low = draw(st.sampled_from([0, 0, 0, 2]))
-    return draw(st.one_of(st.none(), st.builds(Bounds, st.just(low), st.integers(low, 8), st.booleans())))
+    local = st.sampled_from([None, None, 0, 3, 8])
+    bounds = st.builds(Bounds, st.just(low), st.integers(low, 8), st.booleans(), local=local)
+    return draw(st.one_of(st.none(), bounds))
 
 
 @st.composite

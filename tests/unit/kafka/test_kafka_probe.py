@@ -13,14 +13,15 @@ import pytest
 from clusters.kafka.deploy.probe import (
     UNKNOWN_TOPIC,
     PartitionState,
-    Refused,
     answers,
     features,
+    local_start,
     partition_states,
     share_members,
     share_offsets,
     transactions,
 )
+from clusters.kafka.deploy.requests import Refused
 
 ADDRESS = "127.0.0.1"
 Conversation = Callable[[socket.socket], None]
@@ -191,6 +192,24 @@ def test_the_members_of_a_share_group_are_counted() -> None:
 
     with _server(_flexible((77, 1), body)) as port:
         assert share_members(ADDRESS, port, "orders", 5) == 2
+
+
+def _started(error: int) -> bytes:
+    partition = struct.pack(">ihqqi", 3, error, -1, 4_200, 5) + b"\0"
+    return b"\x02" + _compact("log-0") + b"\x02" + partition + b"\0\0"
+
+
+def test_what_a_leader_has_itself_is_read() -> None:
+    with _server(_flexible((2, 8), _started(0))) as port:
+        assert local_start(ADDRESS, port, "log-0", 3, 5) == 4_200
+
+
+def test_who_does_not_lead_does_not_tell_what_is_local() -> None:
+    not_leader = 6
+    with _server(_flexible((2, 8), _started(not_leader))) as port, pytest.raises(Refused) as refused:
+        local_start(ADDRESS, port, "log-0", 3, 5)
+
+    assert refused.value.code == not_leader
 
 
 def _listed(states: dict[str, str], error: int = 0) -> bytes:

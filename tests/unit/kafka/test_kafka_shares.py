@@ -20,6 +20,7 @@ from chaoskit.contract.workloads.topic import Topic
 from chaoskit.contract.workloads.traits import Queueing
 from chaoskit.model.outcome import INFO, OK
 from clusters.kafka.deploy import probe
+from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.powers import of_clients
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.shares import consumer as module
@@ -221,7 +222,7 @@ def test_a_topic_that_is_gone_is_told_from_brokers_that_do_not_know(
     code: int, raised: type[Unreachable], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def offsets(*_: object) -> probe.ShareOffsets:
-        raise probe.Refused(code)
+        raise Refused(code)
 
     monkeypatch.setattr(probe, "share_offsets", offsets)
 

@@ -1,0 +1,57 @@
+"""The object store of a cluster, and what brokers need to use it."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from chaoskit.contract.hosts.host import ServiceHost, ServiceState
+from clusters.common.java import java
+from clusters.common.javac import compiled
+from clusters.kafka.tiered.options import OBJECT_STORE, PROGRAM, STORE_PORT, TieredStorage
+
+_HEAP = "64m"
+_JAVA = Path(__file__).with_name("java")
+
+
+def programs(version: str, jars: Path) -> Path:
+    """Return the folder with the store, and with the plug-in of brokers that uses it.
+
+    Args:
+        version: release of the brokers.
+        jars: folder of its jars.
+
+    Raises:
+        BadInput: they do not compile with this release.
+    """
+    sources = sorted(_JAVA.glob("*.java"))
+    return compiled(f"kafka-tiered-{version}", "the object store of tiered storage", sources, jars)
+
+
+def start(host: ServiceHost, folder: str, tiered: TieredStorage) -> None:
+    """Start the store on its host, unless it runs.
+
+    Args:
+        host: its host.
+        folder: the folder of `programs` there.
+        tiered: as in the scenario.
+    """
+    if host.state(OBJECT_STORE) is not ServiceState.GONE:
+        return
+    objects = f"{host.data_dir}/objects"
+    host.run(host.as_service(["mkdir", "-p", objects]))
+    durable = "true" if tiered.fsync else "false"
+    where = [objects, host.address, str(STORE_PORT), durable]
+    host.spawn(OBJECT_STORE, [*java(folder), f"-Xms{_HEAP}", f"-Xmx{_HEAP}", PROGRAM, *where], {})
+
+
+def answers(host: ServiceHost, timeout_s: float) -> bool:
+    """Return whether the store answers a request for an object that it does not have."""
+    asked = f"GET /none HTTP/1.0\r\nHost: {host.address}\r\n\r\n".encode()
+    try:
+        with socket.create_connection((host.address, STORE_PORT), timeout_s) as connection:
+            connection.settimeout(timeout_s)
+            connection.sendall(asked)
+            return connection.recv(len(b"HTTP/1.1 404")).endswith(b"404")
+    except OSError:
+        return False
