@@ -21,6 +21,7 @@ from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.operating import (
     AccessControl,
     Certificates,
+    ClientQuotas,
     Decommissioning,
     GroupOffsets,
     Leadership,
@@ -53,6 +54,7 @@ GIVEN: Mapping[type, str] = {
     LogDirectories: "log_dirs: [data/a, data/b]",
     Voting: "voters: dynamic",
     Migration: "zookeeper.hosts: 1",
+    ClientQuotas: "metadata: kraft",
 }
 NEVER: Mapping[type, str] = {
     SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
@@ -81,13 +83,14 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     directories = (LogDirectories,) if len(options.log_dirs) > 1 else ()
     voting = (Voting,) if options.voters == "dynamic" else ()
     by_tools = (Leadership, Reassignment, GroupOffsets, *directories, *voting) if has_tools(options.version) else ()
+    quotas = () if options.in_zookeeper else (ClientQuotas,)
     upgrade = () if options.in_zookeeper or options.tiered_storage else (Upgrade,)
     migration = (Migration,) if can_migrate(options) else ()
     tapped = () if options.security else (Tapped,)
     access = (AccessControl,) if options.security is not None and options.security.acls else ()
     tls = (Certificates,) if options.security is not None and options.security.tls else ()
     secured = (*access, *tls)
-    by_admin = (RecordDeletion, *upgrade, *migration)
+    by_admin = (RecordDeletion, *quotas, *upgrade, *migration)
     return (Installation, DataFiles, ClassPath, *secured, *by_admin, *by_tools, *tapped)
 
 

@@ -151,6 +151,33 @@ class AccessControl(Protocol):
 
 
 @runtime_checkable
+class ClientQuotas(Protocol):
+    """Optional power: limit how much a client may send to, or receive from, each broker."""
+
+    def limit(self, client: str, action: str, rate: int | None) -> None:
+        """Limit what a client may do.
+
+        Args:
+            client: its name in the workload, such as `producer-0`.
+            action: `send` or `receive`.
+            rate: bytes per second and broker; None removes the limit.
+
+        Raises:
+            ServiceError: the system rejected the request.
+        """
+        ...
+
+    def throttled(self, client: str, action: str) -> dict[str, int]:
+        """Return for how long each broker holds back a client that exceeds its limit now, ms, by name of its host; 0 if
+        it does not.
+
+        Raises:
+            ServiceError: a broker does not tell.
+        """
+        ...
+
+
+@runtime_checkable
 class Certificates(Protocol):
     """Optional power: have the certificates that hosts show to clients expire, and renew them."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaoskit.model.place import Place
-from clusters.kafka.deploy.requests import NO_TAGS, Reader, check, compact, flexible, request, several
+from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, flexible, request, several
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
 _TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
@@ -59,7 +59,7 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
     name = topic.encode()
     no_creation = b"\0"
     asked = struct.pack(">ih", 1, len(name)) + name + no_creation
-    response = Reader(request(address, port, _METADATA, asked, timeout_s))
+    response = Response(request(address, port, _METADATA, asked, timeout_s))
     response.skip(4)  # throttle time
     for _ in range(response.integer("i")):
         response.skip(4)  # node id
@@ -89,7 +89,7 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
         struct.error: the response has another format.
     """
     asked = NO_TAGS + compact("chaoskit") + compact("1") + NO_TAGS
-    response = Reader(request(address, port, _API_VERSIONS_3, asked, timeout_s))
+    response = Response(request(address, port, _API_VERSIONS_3, asked, timeout_s))
     response.skip(2)  # error
     for _ in range(response.varint() - 1):
         response.skip(6)  # key, lowest and highest version
@@ -165,7 +165,7 @@ def read_at(address: str, port: int, place: Place, position: int, timeout_s: flo
     name, one = place[0].encode(), struct.pack(">i", 1)
     limits = struct.pack(">iiii", _NO_REPLICA, soon_ms, little, little) + uncommitted
     wanted = one + struct.pack(">h", len(name)) + name + one + struct.pack(">iqi", place[1], position, little)
-    response = Reader(request(address, port, _FETCH, limits + wanted, timeout_s))
+    response = Response(request(address, port, _FETCH, limits + wanted, timeout_s))
     response.skip(4 + 4)  # throttle time, one topic
     response.text()
     response.skip(4 + 4)  # one partition

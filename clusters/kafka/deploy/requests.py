@@ -49,9 +49,9 @@ def several(one: bytes) -> bytes:
     return b"\x02" + one
 
 
-def flexible(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> Reader:
+def flexible(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> Response:
     """Send one request with tagged fields; return the response after its header."""
-    response = Reader(request(address, port, api, NO_TAGS + body, timeout_s))
+    response = Response(request(address, port, api, NO_TAGS + body, timeout_s))
     response.tags()
     return response
 
@@ -67,8 +67,8 @@ def request(
     return response[4:]
 
 
-class Reader:
-    """Reads a response from its start."""
+class Response:
+    """A response, read from its start."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -97,9 +97,9 @@ class Reader:
         self._at += size
         return self._content[self._at - size : self._at]
 
-    def tags(self) -> dict[int, Reader]:
+    def tags(self) -> dict[int, Response]:
         """Return tagged fields."""
-        return {self.varint(): Reader(self.take(self.varint())) for _ in range(self.varint())}
+        return {self.varint(): Response(self.take(self.varint())) for _ in range(self.varint())}
 
     def integers(self) -> tuple[int, ...]:
         return tuple(self.integer("i") for _ in range(self.integer("i")))

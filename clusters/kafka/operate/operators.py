@@ -17,6 +17,7 @@ from clusters.kafka.operate.directories import KafkaDirectories
 from clusters.kafka.operate.groups import KafkaGroups
 from clusters.kafka.operate.migration import Migrator
 from clusters.kafka.operate.operator import KafkaOperator
+from clusters.kafka.operate.quotas import KafkaQuotas
 from clusters.kafka.operate.records import KafkaRecords
 from clusters.kafka.operate.tools import KafkaTools
 from clusters.kafka.operate.upgrade import Upgrader
@@ -56,6 +57,8 @@ def operators_of(
     tools = KafkaTools(brokers, options.version, answers)
     operator = KafkaOperator(brokers, admin, tools)
     operators: list[object] = [KafkaRecords(admin, operator, topics)]
+    if not options.in_zookeeper:
+        operators.append(KafkaQuotas(brokers))
     if credentials is not None and credentials.security.acls:
         operators.append(KafkaAccess(admin, credentials.client_settings(), topics))
     if credentials is not None and credentials.security.tls:

@@ -10,7 +10,7 @@ import pytest
 from chaoskit.base import plugins
 from chaoskit.contract.faults.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.model.place import Place
-from nemeses import access, certificates, voters
+from nemeses import access, certificates, quotas, voters
 
 HOSTS = [SimpleNamespace(name="n1"), SimpleNamespace(name="n2")]
 PLACE: Place = ("log-0", 0)
@@ -30,6 +30,7 @@ class Operated:
         self._committed = {PLACE: 50}
         self._denied: set[str] = set()
         self._refusal = ""
+        self._limits: dict[str, int | None] = {}
 
     def power(self, _: type) -> Any:
         return self
@@ -105,6 +106,13 @@ class Operated:
     def refusal(self, host: Any) -> str:
         return self._refusal
 
+    def limit(self, client: str, action: str, rate: int | None) -> None:
+        if self._deaf != ("free" if rate is None else "limit"):
+            self._limits[client] = rate
+
+    def throttled(self, client: str, action: str) -> dict[str, int]:
+        return {"n1": 300 if self._limits.get(client) else 0, "n2": 0}
+
     def allowed(self, action: str) -> dict[str, bool]:
         return {"log-0": action not in self._denied}
 
@@ -137,6 +145,8 @@ class Member:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "_KNOWN_WITHIN_S", 0)
     monkeypatch.setattr(certificates, "_KNOWN_WITHIN_S", 0)
+    monkeypatch.setattr(quotas, "_THROTTLED_WITHIN_S", 0)
+    monkeypatch.setattr(quotas, "_FREE_WITHIN_S", 0)
     monkeypatch.setattr(voters, "_VOTED_WITHIN_S", 0)
 
 
@@ -167,6 +177,7 @@ ORDERS: dict[str, tuple[str, dict[str, Any], str]] = {
         "the group goes on at 10 of log-0/0 instead of 50 of log-0/0",
     ),
     "withdraw-access": ("withdraw", {"action": "send"}, "clients may not send: log-0"),
+    "client-quota": ("limit", {"action": "send", "rate": "10kB"}, "consumer-0 is held back by n1 for 300 ms"),
     "expire-certificates": ("expire", {}, "n1: certificate has expired"),
 }
 
@@ -198,6 +209,7 @@ def test_an_order_without_effect_is_no_fault(kind: str) -> None:
         ("reduce-replicas", "refill", {}),
         ("remove-voter", "add_voter", {}),
         ("withdraw-access", "give_back", {"action": "receive"}),
+        ("client-quota", "free", {"action": "receive", "rate": "1kB"}),
         ("expire-certificates", "renew", {}),
     ],
 )
