@@ -17,7 +17,7 @@ from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.printed import printed_lines
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command, silence
-from chaoskit.report.words import p99
+from chaoskit.report.words import PAID_WORDS, p99
 
 LINES = 25
 """At most so many lines."""
@@ -145,6 +145,9 @@ def _cost(verdict: Verdict) -> Iterator[str]:
     cost = f"send p99 {p99(send)}"
     if verdict.faults and "send" in quiet:
         cost += f" ({p99(quiet['send'])} outside faults)"
+    if paid := [verdict.latency[name] for name in PAID_WORDS if name in verdict.latency]:
+        hit, others = paid
+        cost += f"; {p99(hit)} of producers that faults hit, {p99(others)} of others meanwhile"
     if never := send.get("without"):
         due = verdict.counts["sent"] + (verdict.counts.get("never_made") or 0)
         cost += f"; {never:,} of {due:,} sends never acknowledged"

@@ -12,7 +12,7 @@ from chaoskit.judge.verdict.headline import StoredAnomaly
 from chaoskit.report.following import in_order
 from chaoskit.report.printed import printed_around
 from chaoskit.report.summary import describe_example
-from chaoskit.report.words import PHASE_WORDS
+from chaoskit.report.words import PAID_WORDS, PHASE_WORDS
 
 _LINES = 20
 """So many lines of a log are shown around a finding."""
@@ -27,6 +27,7 @@ def latency_rows(latency: Mapping[str, Any], *, with_faults: bool) -> list[tuple
         rows.append(("the same, including sends never acknowledged, until given up", counted))
     if with_faults:
         rows += [(f"send, {words}", latency.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
+        rows += [(f"send, {words}", latency.get(name, {})) for name, words in PAID_WORDS.items()]
     rows.append(("send, from the call", latency.get("send_from_actual", {})))
     end_to_end = latency.get("end_to_end", {})
     unsure = f" (± {end_to_end['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in end_to_end else ""

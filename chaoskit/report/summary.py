@@ -20,6 +20,7 @@ from chaoskit.report.following import in_order
 from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.printed import printed_lines
 from chaoskit.report.words import (
+    PAID_WORDS,
     PHASE_WORDS,
     describe_machine,
     shortened,
@@ -280,6 +281,8 @@ def _measured(verdict: Verdict) -> list[str]:
     if verdict.faults:
         for name, words in PHASE_WORDS.items():
             lines += _latency(f"send {words}", verdict.latency.get(name, {}).get("send", {}))
+        for name, words in PAID_WORDS.items():
+            lines += _latency(f"send {words}", verdict.latency.get(name, {}))
     lines += [f"  {describe_machine(verdict.machine)}"] if verdict.machine else []
     availability = verdict.availability
     partitions = availability.get("partitions", ())

@@ -9,6 +9,10 @@ from chaoskit.judge.timing.machine import Machine
 from chaoskit.judge.timing.timing import PHASES
 
 _TOLD_MIN_CORES = 0.01
+
+PAID_WORDS = {"hit_producers": "of producers that faults hit", "other_producers": "of others meanwhile"}
+"""What sends took meanwhile, by the names in verdict.json."""
+
 PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))
 """The phases of a run's load in words."""
 

@@ -117,6 +117,7 @@ class CountedSends:
         done_ns: when it was acknowledged or given up. If nothing is known, it was given up at the end of the load, or
             at once if the partition may have ended before.
         acked: whether it was acknowledged.
+        client: the number of its client.
         until_ns: when the last one that was not acknowledged was given up.
     """
 
@@ -125,6 +126,7 @@ class CountedSends:
     start_ns: Ints
     done_ns: Ints
     acked: Flags
+    client: Ints
     until_ns: int
 
     @classmethod
@@ -141,7 +143,7 @@ class CountedSends:
         given_up_ns = np.maximum(due_ns, load.end_ns) if model.lasts else due_ns
         done_ns = np.maximum(np.where(end_ns < 0, given_up_ns, end_ns), due_ns)
         value, until_ns = messages["value"].to_numpy()[chosen], int(done_ns[~acked].max(initial=0))
-        return cls(value, due_ns, start_ns, done_ns, acked, until_ns)
+        return cls(value, due_ns, start_ns, done_ns, acked, operations.client[row], until_ns)
 
     def waits(self, timing: Timing, model: DataModel) -> Waits:
         """Return when sends to this partition waited in vain."""

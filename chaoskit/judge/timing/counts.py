@@ -22,6 +22,7 @@ COUNTS = pa.schema(
 
 - `send`: acknowledged sends of the load; the segment is that of `Timing.edges` in which they were due
 - `took`, `gave_up`: acknowledged ones and others, by duration; the segment is the number in `PHASES`
+- `took_hit`, `took_spared`: acknowledged ones under faults of some producers, by duration: of those, and of the others
 - `send_from_actual`: acknowledged ones, from the call
 - `end_to_end`: first deliveries; the segment is the number in `PHASES`
 - `travelled`: the same; the segment is that of `Timing.edges` in which they were due

@@ -6,7 +6,7 @@ of their results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,8 @@ def partition_measured(
     sizes = single("received", rows.size), *_of_sends(messages, operations)
     late = _late(tables, first, timing)
     delivered = _delivered(messages, (first, reader), sends, timing)
-    counts = pa.concat_tables([*_sent(sends, timing), *sizes, *delivered, *late])
+    paid = _paid(sends, operations.names, timing)
+    counts = pa.concat_tables([*_sent(sends, timing), *paid, *sizes, *delivered, *late])
     waits = sends.waits(timing, model)
     lasting = [wait for wait in waits_of(waits, timing) if wait[2].answered or wait[0] in _LASTING or model.lasts]
     times = [*_waits(sends, waits, lasting), *silent_rows(tables, operations, rows, sends, timing, model)]
@@ -100,6 +101,20 @@ def _sent(sends: CountedSends, timing: Timing) -> Iterator[pa.Table]:
     for series, made in (("made", sends.made(load)), ("started", sends.made(load, started=True))):
         bins = np.flatnonzero(made)
         yield counted(series, bins, _zeros(bins), made[bins])
+
+
+def _paid(sends: CountedSends, names: Sequence[str], timing: Timing) -> Iterator[pa.Table]:
+    """Yield COUNTS of the sends that were due or open under faults of some producers: of those, and of the others."""
+    under, hit = np.zeros((2, sends.due_ns.size), np.bool_)
+    for fault in timing.faults:
+        if fault.producers:
+            meanwhile = (sends.due_ns <= fault.over_ns) & (sends.done_ns >= fault.start_ns)
+            numbers = [number for number, name in enumerate(names) if name in fault.producers]
+            under |= meanwhile
+            hit |= meanwhile & np.isin(sends.client, numbers)
+    for series, chosen in (("took_hit", hit), ("took_spared", under & ~hit)):
+        took = buckets((sends.done_ns - sends.due_ns)[chosen & sends.acked])
+        yield counted(series, _zeros(took), took)
 
 
 def _delivered(

@@ -152,7 +152,17 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
             }
             for index, name in enumerate(PHASES)
         },
+        **_paid(counts),
     }
+
+
+def _paid(counts: pa.Table) -> dict[str, Any]:
+    """Return what sends of producers took that faults hit, and meanwhile those of others; empty unless there are
+    both."""
+    hit, spared = (histogram(counts, series) for series in ("took_hit", "took_spared"))
+    if not hit.get_total_count() or not spared.get_total_count():
+        return {}
+    return {"hit_producers": summary(hit), "other_producers": summary(spared)}
 
 
 def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import history_file, open_file, read_operations
 from chaoskit.judge.timing.recovery import read_recovery
@@ -129,11 +130,18 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class FaultTimes:
-    """When a fault began, when it began to be undone, and when it was proved healed; None if it was not."""
+    """When a fault began, when it began to be undone, and when it was proved healed; None if it was not; and the
+    producers that it hit, if it hit clients."""
 
     start_ns: int
     heal_ns: int | None = None
     healed_ns: int | None = None
+    producers: frozenset[str] = frozenset()
+
+    @property
+    def over_ns(self) -> int:
+        """When it was proved healed; later than anything if it was not."""
+        return _ENDLESS if self.healed_ns is None else self.healed_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +172,7 @@ class Timing:
         ]
         begins, ends = merged((healed_ns, healed_ns + around_ns(lasted_ns)) for healed_ns, lasted_ns in healed)
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= due_ns] = AFTER
-        begins, ends = merged(
-            (fault.start_ns, _ENDLESS if fault.healed_ns is None else fault.healed_ns) for fault in self.faults
-        )
+        begins, ends = merged((fault.start_ns, fault.over_ns) for fault in self.faults)
         phase[begins[np.searchsorted(ends, due_ns, side="right")] <= done_ns] = UNDER
         return phase
 
@@ -182,8 +188,15 @@ def around_ns(fault_ns: int) -> int:
 
 
 def faults_of(faults: Sequence[Fault]) -> tuple[FaultTimes, ...]:
-    """Return when the faults of a run began and ended."""
-    return tuple(FaultTimes(fault.start_ns, fault.heal_ns, fault.healed_ns) for fault in faults)
+    """Return when the faults of a run began and ended, and which producers each hit."""
+    return tuple(
+        FaultTimes(fault.start_ns, fault.heal_ns, fault.healed_ns, _producers(fault.targets)) for fault in faults
+    )
+
+
+def _producers(targets: Sequence[str]) -> frozenset[str]:
+    clients = (target.partition("#")[0] for target in targets)
+    return frozenset(client for client in clients if client.rpartition("-")[0] == PRODUCER)
 
 
 def load_of(folder: Path) -> Load:

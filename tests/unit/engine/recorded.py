@@ -26,19 +26,26 @@ Sent = tuple[int, int, int | None, int]
 def recorded(
     folder: Path, sends: Sequence[Sent], received: Sequence[tuple[str, int, int]] = (), **given: Any
 ) -> History:
-    """Record sends, each made when it was due; and receipts: client, number of the send, when (ms)."""
+    """Record sends, each made when it was due; and receipts: client, number of the send, when (ms).
+
+    `producers` may name the client of each send; they have processes of their own.
+    """
     wal = folder / "wal"
     wal.mkdir()
     write_origin(wal)
     write_topics(wal, {"t": given.get("model", LOG).name})
     origin = read_origin(wal)
-    with WalWriter(wal, "producer-0", 0) as log:
-        topic = log.name("t")
-        for value, (partition, due_ms, end_ms, outcome) in enumerate(sends):
-            at = origin + due_ms * MS
-            op = log.send(topic, partition, 0, given.get("values", range(len(sends)))[value], at, at)
-            if end_ms is not None:
-                log.complete(op, origin + end_ms * MS, outcome)
+    producers = given.get("producers", ["producer-0"] * len(sends))
+    for number, producer in enumerate(dict.fromkeys([*producers, "producer-0"])):
+        with WalWriter(wal, producer, -number) as log:
+            topic = log.name("t")
+            for value, (partition, due_ms, end_ms, outcome) in enumerate(sends):
+                if producers[value] != producer:
+                    continue
+                at = origin + due_ms * MS
+                op = log.send(topic, partition, 0, given.get("values", range(len(sends)))[value], at, at)
+                if end_ms is not None:
+                    log.complete(op, origin + end_ms * MS, outcome)
     for process, client in enumerate(dict.fromkeys(client for client, *_ in received), start=1):
         with WalWriter(wal, client, process) as log:
             topic = log.name("t")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,27 @@ def test_latency_outside_faults_under_them_and_after_them_is_told_apart(tmp_path
         "after_faults": 0,
     }
     assert latency["send"]["p99_ms"] == pytest.approx(5_010, rel=1e-2)  # of all together: the outage
+
+
+def test_who_pays_for_a_fault_of_some_producers_is_told(tmp_path: Path) -> None:
+    sends: list[Sent] = [
+        (0, 1_000, 1_001, OK),
+        (0, 3_000, 5_000, OK),
+        (0, 3_000, 3_002, OK),
+        (0, 3_100, 3_103, FAIL),
+        (0, 8_000, 8_900, OK),  # after the healing
+    ]
+    names = ["producer-0", "producer-0", "producer-1", "producer-1", "producer-0"]
+    history = recorded(tmp_path, sends, producers=names)
+    quota = fault(2_500, 5_500, 6_000)
+
+    latency = figures_of(history, load(10_000), replace(quota, producers=frozenset({"producer-0"})))["latency"]
+
+    assert latency["hit_producers"]["max_ms"] == pytest.approx(2_000, rel=1e-2)
+    assert latency["other_producers"]["max_ms"] == pytest.approx(2, rel=1e-2)
+    for producers in ((), names):
+        others = figures_of(history, load(10_000), replace(quota, producers=frozenset(producers)))["latency"]
+        assert "hit_producers" not in others, "all pay, or nobody was chosen"
 
 
 SENDS: list[Sent] = [(0, 0, 1, OK), (0, 10, 11, OK), (0, 20, 21, OK)]
