@@ -20,6 +20,7 @@ from chaoskit.contract.guarantees.mechanism import Session
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.workloads.traits import Group
 from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.compacting.tiers import Tiered
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.attribution import derive
 from chaoskit.judge.explaining.cases import Cases, ConcernedMessage
@@ -67,6 +68,9 @@ class PaperRecord(Record):
     def local_start(self, place: Place) -> int | None:
         """Where a log is tiered, only the object store has anything."""
         return POSITIONS
+
+    def tiered(self, place: Place) -> list[Tiered]:
+        return [Tiered(0, POSITIONS)]
 
     def clients(self, role: str) -> list[str]:
         group = self.declared.get(Group)

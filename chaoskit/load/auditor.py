@@ -31,6 +31,7 @@ _ASK_S = 10
 
 _ASK_AGAIN_S = 5
 _BOUNDS_TIMEOUT_S = 10
+_LOCAL_S = 20
 _AGAIN_S = 0.05
 
 Ends = dict[Place, tuple[int, int]]
@@ -48,7 +49,6 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     reader = Reader(recorder, consumer, options.producers)
     op = recorder.invoke("audit")
     ends: Ends = {}
-    local: dict[Place, int | None] = {}
     known = []
     failed = ""
     # One wait for all: open transactions hold back many at once, and so does a leader that is lost.
@@ -60,8 +60,6 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
         except ChaoskitError as error:
             failed = str(error)
             continue
-        if isinstance(consumer, TieredReader):
-            local[place] = consumer.local_start(*place, _BOUNDS_TIMEOUT_S)
         known.append((topic, partition))
     if known:
         reader.assign(known)
@@ -69,6 +67,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     for place, (_, end) in list(ends.items()):
         if reached[place] >= end:  # what was deleted between the question and the first message nobody could read
             _begin_later(consumer, place, ends)
+    local = _local_starts(consumer, ends)
     for place, (low, end) in ends.items():
         recorder.audited(*place, Bounds(low, end, reached[place] >= end, reached[place], local.get(place)))
     complete = len(ends) == len(options.all_partitions()) and all(reached[at] >= end for at, (_, end) in ends.items())
@@ -77,6 +76,15 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     consumer.close()
     job.control.report(recorder.report())
     job.control.result({"audited": complete, "why": failed, **reader.told()})
+
+
+def _local_starts(consumer: Auditor, ends: Ends) -> dict[Place, int | None]:
+    """Return the first position of each partition that brokers have themselves, now that all was read: what they
+    delete meanwhile may be gone, too. A system that does not answer is asked for a while in all."""
+    if not isinstance(consumer, TieredReader):
+        return {}
+    deadline = time.monotonic() + _LOCAL_S
+    return {place: consumer.local_start(*place, max(deadline - time.monotonic(), 0)) for place in ends}
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:
@@ -157,12 +165,19 @@ class _Gaps:
         return any(done)
 
     def _pass(self, consumer: GapReader, topic: str, partition: int) -> bool:
-        gap = consumer.gap(topic, partition, self._ends[topic, partition][1], _ASK_S)
+        try:
+            gap = consumer.gap(topic, partition, self._ends[topic, partition][1], _ASK_S)
+        except ChaoskitError:
+            gap = None  # what cannot be asked leaves this partition incomplete, and the others as they are
         if gap is None or self._first_missing.get((topic, partition)) != gap.first:
             self._first_missing[topic, partition] = -1 if gap is None else gap.first
             return False
         op = self._recorder.invoke("skip")
+        try:
+            consumer.pass_gap(topic, partition, gap.until)
+        except ChaoskitError as error:
+            self._recorder.complete(op, INFO, str(error))
+            return False
         self._recorder.observe(op, topic, partition, UnreadableGap(gap.first, gap.until))
-        consumer.pass_gap(topic, partition, gap.until)
         self._recorder.complete(op, OK, gap.error)
         return True

@@ -14,8 +14,8 @@ class Bounds:
         end: end position that the system reported after healing: one past the last readable position.
         complete: whether the final read reached `end`.
         reached: position up to which it read; None: unknown.
-        local: first position that the brokers themselves had when it began: what is before was in an object store only;
-            None: they had all, or it is not known.
+        local: first position that the brokers themselves had when it had ended: what is before was in an object store
+            only; None: there is none, or nobody told.
     """
 
     low: int

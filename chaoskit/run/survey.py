@@ -10,8 +10,9 @@ from pathlib import Path
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.power import optional
-from chaoskit.contract.systems.service import Placing, Service, ServiceError
+from chaoskit.contract.systems.service import Placing, Service, ServiceError, Tiering
 from chaoskit.history.compacting.placements import PlacementLog, Standing
+from chaoskit.history.compacting.tiers import TierLog
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.model.place import Place
 
@@ -39,6 +40,8 @@ class Survey:
         self.answered: list[list[int]] = []
         self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
+        self._tiering = optional(service, Tiering)
+        self._tiers = TierLog(folder.parent)
         self._origin_ns = origin_ns
         self._in_history = in_history
         self._asked = threading.Event()
@@ -96,6 +99,8 @@ class Survey:
                 standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
                 place = self._in_history(placed.place[0]), placed.place[1]
                 self._log.record(place, standing)
+            tiered = {} if self._tiering is None else self._tiering.tiered()
+            self._tiers.record(at_ns, {(self._in_history(name), number): end for (name, number), end in tiered.items()})
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults

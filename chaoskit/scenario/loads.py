@@ -81,8 +81,9 @@ def check_record(scenario: Scenario, system: System, declared: Declared) -> None
         raise BadInput(f"record: latency: loss cannot be determined for workload {kind}; write history")
     if scenario.workload.drivers:
         raise BadInput("record: latency: is not supported on drivers; write history, or remove workload.drivers")
-    for name in bounds(scenario.expect):
-        if name in installed.anomalies() and installed.anomalies()[name].lasting:
+    known, bounded = installed.anomalies(), bounds(scenario.expect)
+    for name in scenario.expect.keys() & known.keys():
+        if known[name].one_by_one or (name in bounded and known[name].lasting):
             raise BadInput(f"expect.{name}: cannot be measured without the history; write record: history")
     if isinstance(system, Imposing):
         for topic in declared.topics:

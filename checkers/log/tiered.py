@@ -13,9 +13,10 @@ from checkers.delivery.loss import send_evidence
 
 TIERED = Anomaly(
     "tiered",
-    "brokers had deleted an acknowledged message themselves before the final read: only the object store had it",
+    "brokers had deleted an acknowledged message themselves by the end of the final read, as the object store had it",
     IN_LOGS,
     measured=True,
+    one_by_one=True,
 )
 
 

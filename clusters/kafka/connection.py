@@ -16,6 +16,11 @@ CLASSPATH = "chaoskit.classpath"
 SHARES_CLASSPATH = "chaoskit.shares.classpath"
 """Likewise, with the class path of its share consumer."""
 
+BROKERS, STORE = "chaoskit.brokers", "chaoskit.store"
+"""Client settings of a cluster with tiered storage, for the final read: its brokers, as they listen without a login,
+and its object store; not settings of librdkafka."""
+
+_OURS = (NAMESPACE, CLASSPATH, SHARES_CLASSPATH, BROKERS, STORE)
 _GROUP = "chaoskit"
 
 CONNECTION_DEFAULTS = {
@@ -39,4 +44,4 @@ def coordinated_id(namespace: str) -> str:
 
 def librdkafka(connection: Mapping[str, Any]) -> dict[str, Any]:
     """Return the client settings of a cluster that are settings of librdkafka."""
-    return {key: value for key, value in connection.items() if key not in (NAMESPACE, CLASSPATH, SHARES_CLASSPATH)}
+    return {key: value for key, value in connection.items() if key not in _OURS}

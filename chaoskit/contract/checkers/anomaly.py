@@ -68,6 +68,7 @@ class Anomaly:
         needs: kinds of observations without all of which nothing is found: an expectation about it is then not judged.
         only_with: the trait of workloads without which it is not looked for (`chaoskit.contract.workloads.traits`);
             None: any.
+        one_by_one: whether it is looked for only where messages are recorded one by one.
         of_application: it is about the application under test, whose promise decides, and not about the system.
     """
 
@@ -88,6 +89,7 @@ class Anomaly:
     remedy: str = ""
     needs: tuple[str, ...] = ()
     only_with: type | None = None
+    one_by_one: bool = False
     of_application: bool = False
 
 

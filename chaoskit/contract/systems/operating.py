@@ -168,11 +168,11 @@ class ClientQuotas(Protocol):
         ...
 
     def throttled(self, client: str, action: str) -> dict[str, int]:
-        """Return for how long each broker holds back a client that exceeds its limit now, ms, by name of its host; 0 if
-        it does not.
+        """Return for how long each broker that answers holds back a client that exceeds its limit now, ms, by name of
+        its host; 0 if it does not.
 
         Raises:
-            ServiceError: a broker does not tell.
+            ServiceError: no broker tells.
         """
         ...
 

@@ -103,6 +103,19 @@ class Placing(Protocol):
 
 
 @runtime_checkable
+class Tiering(Protocol):
+    """Optional power of a service: partitions begin in an object store, and hosts delete what it has."""
+
+    def tiered(self) -> Mapping[Place, int]:
+        """Return up to which position, exclusive, the store has acknowledged each partition of the trial; those that
+        nobody tells are left out.
+
+        It is called about once a second during the load, also while faults are active.
+        """
+        ...
+
+
+@runtime_checkable
 class Endpoints(Protocol):
     """Optional power of a service: say where applications of others connect."""
 

@@ -198,7 +198,8 @@ def _audited(records: Records, names: Sequence[str | None]) -> Iterator[tuple[Pl
         low, end, reached, local = (int(record[name]) for name in ("value", "position", "intended_ns", "start_ns"))
         complete = bool(record["code"])
         known = None if reached == NO_POSITION else reached
-        audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known, local or None)
+        kept = local - 1 if local else None
+        audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known, kept)
         yield (str(names[record["name"] - 1]), int(record["partition"])), audit
 
 

@@ -8,7 +8,7 @@ event; its kind determines which fields are used (the others are zero):
     INVOKE                        f           op                                   start
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
-    AUDIT     complete partition  topic              low    end       reached      local    (end NO_POSITION: drained)
+    AUDIT     complete partition  topic              low    end       reached      local+1  (end NO_POSITION: drained)
     OBSERVED  kind     partition  topic  name op     value  position                                       name
 
 The code of a SEND is an index into `operation.SENDING`, that of an OBSERVED one into `row.KINDS`; one past the last is

@@ -236,7 +236,8 @@ class WalWriter(Cursor):
             offset = self._advance()
         bounds = audit if isinstance(audit, Bounds) else Bounds(NO_POSITION, NO_POSITION, audit.complete)
         reached = NO_POSITION if bounds.reached is None else bounds.reached
-        positions = bounds.low, bounds.end, reached, bounds.local or 0
+        local = 0 if bounds.local is None else bounds.local + 1
+        positions = bounds.low, bounds.end, reached, local
         _pack_audit(self._segment, offset, AUDIT, audit.complete, partition, topic_id, *positions, offset)
         self._offset = offset + RECORD_BYTES
 

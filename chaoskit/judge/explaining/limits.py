@@ -264,6 +264,8 @@ def _unanswered(record: Record, mechanism: Limit, cases: Cases) -> Derived:
         for place, rows in cases.by_place(np.flatnonzero(message.known)):
             answered_ns = ended_ns(record, place, message.value[rows], message.acked_ns[rows])
             late = (answered_ns != FOREVER) & (answered_ns - message.written_ns[rows] >= mechanism.most)
+            if record.sends(place) is None:
+                derived.doubt(rows[answered_ns == FOREVER], "when its send ended was not recorded")
             derived.tell(rows[late], Story(f"its answer took longer than {mechanism.most / SECOND:g} s"))
     return derived
 

@@ -18,6 +18,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantees.guarantee import FOREVER, Declared, Effect
 from chaoskit.contract.workloads.workload import PRODUCER
 from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.compacting.tiers import Tiered, read_tiers
 from chaoskit.history.reading.reader import History
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import PRODUCER_SHIFT
@@ -129,6 +130,7 @@ class Record:
         self._seats = tuple(seats)
         self._sends: dict[Place, RecordedSends] = {}
         self._receipts: dict[Place, Mapping[str, Receipts]] = {}
+        self._tiers: Mapping[Place, Sequence[Tiered]] | None = None
 
     def seat(self, client: str) -> str:
         """Return the host on which a client runs; empty if that is none of the lab."""
@@ -146,6 +148,12 @@ class Record:
             if self.history is None
             else [(partition.topic, partition.partition) for partition in self.history.partitions]
         )
+
+    def tiered(self, place: Place) -> Sequence[Tiered]:
+        """Return up to which position a partition was in an object store, at each look, in order of time."""
+        if self._tiers is None:
+            self._tiers = {} if self.history is None else read_tiers(self.history.folder)
+        return self._tiers.get(place, ())
 
     def local_start(self, place: Place) -> int | None:
         """Return from which position on the brokers had a partition themselves at the final read; None if that is not

@@ -23,9 +23,11 @@ from clusters.kafka.clients.settings import (
     transactional_settings,
 )
 from clusters.kafka.clients.transactions import KafkaTransactionalProducer
-from clusters.kafka.connection import NAMESPACE, group, librdkafka
+from clusters.kafka.connection import BROKERS, NAMESPACE, STORE, group, librdkafka
 from clusters.kafka.shares.consumer import KafkaShareConsumer
 from clusters.kafka.shares.publisher import KafkaPublisher
+from clusters.kafka.tiered.auditor import TieredAuditor
+from clusters.kafka.tiered.local import LeaderReads
 
 
 class KafkaClients:
@@ -35,6 +37,8 @@ class KafkaClients:
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = resolved(librdkafka(connection), "cluster.attach")
         self._group = group(connection[NAMESPACE])
+        tiered = BROKERS in connection
+        self._leaders = LeaderReads(connection[BROKERS].split(","), connection[STORE]) if tiered else None
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "Kafka's client")
@@ -67,7 +71,8 @@ class KafkaClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}
-        return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)
+        isolation = settings.get(ISOLATION) or READ_COMMITTED
+        return TieredAuditor(mine, isolation, self._leaders) if self._leaders else KafkaAuditor(mine, isolation)
 
     def publisher(
         self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing

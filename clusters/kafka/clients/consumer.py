@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-from chaoskit.contract.clients.client import Gap, Membership, PositionLost, Reached
+from chaoskit.contract.clients.client import Membership, PositionLost, Reached
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.history.recording.hot import delivered
 from chaoskit.model.message import Delivery
@@ -16,8 +16,7 @@ from chaoskit.model.outcome import INFO, OK, Outcome
 from chaoskit.model.place import Place
 from clusters.kafka.clients.membership import resolve_consumer, takes_a_few
 from clusters.kafka.clients.settings import CONSUMER_DEFAULTS, ISOLATION
-from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS
-from clusters.kafka.tiered.local import LeaderReads
+from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 _Rebalanced = Callable[[Consumer, list[TopicPartition]], None]
 _COMMITTED_S = 10
@@ -212,7 +211,6 @@ class KafkaAuditor(KafkaConsumer):
         # The last stable offset is not the end: what an open transaction holds back must still be read.
         self._uncommitted = Consumer({**CONNECTION_DEFAULTS, **connection, ISOLATION: "read_uncommitted"})
         self._ends: dict[tuple[str, int], int] = {}
-        self._leaders = LeaderReads(str(connection[BOOTSTRAP]).split(","))
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         try:
@@ -220,20 +218,6 @@ class KafkaAuditor(KafkaConsumer):
         except KafkaException as error:
             raise ServiceError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
         return low, high
-
-    def local_start(self, topic: str, partition: int, timeout_s: float) -> int | None:
-        """See `chaoskit.contract.clients.client.TieredReader`; None also of brokers that want a login."""
-        return self._leaders.local_start((topic, partition), timeout_s)
-
-    def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
-        """See `chaoskit.contract.clients.client.GapReader`: what was only in the object store may be gone."""
-        at = max(self.position(topic, partition), self.bounds(topic, partition, timeout_s)[0])
-        return self._leaders.gap((topic, partition), at, end, timeout_s)
-
-    def pass_gap(self, topic: str, partition: int, until: int) -> None:
-        """See `chaoskit.contract.clients.client.GapReader`."""
-        self.seek_to((topic, partition), until)
-        self._ends[topic, partition] = until
 
     def position(self, topic: str, partition: int) -> int:
         at = int(self._consumer.position([TopicPartition(topic, partition)])[0].offset)

@@ -13,7 +13,7 @@ from chaoskit.contract.systems.installation import Installed
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka import roles, settings
-from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
+from clusters.kafka.connection import BOOTSTRAP, BROKERS, NAMESPACE, STORE, coordinated_id, group
 from clusters.kafka.deploy.effective import Reporter
 from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.deploy.nodes import KafkaNodes
@@ -25,7 +25,8 @@ from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.shares.groups import topic_id
 from clusters.kafka.tiered import store
-from clusters.kafka.tiered.options import OBJECT_STORE
+from clusters.kafka.tiered.options import OBJECT_STORE, STORE_PORT
+from clusters.kafka.tiered.tiering import KafkaTiering
 from clusters.zookeeper.probe import zookeeper_answers
 from clusters.zookeeper.server import ZOOKEEPER
 
@@ -34,7 +35,7 @@ class KafkaCluster(KafkaService):
     """A formatted Kafka cluster; see `chaoskit.contract.systems.service.Service`.
 
     Args:
-        hosts: brokers first, then hosts with controllers or ZooKeeper only.
+        hosts: brokers first, then hosts with controllers, ZooKeeper or an object store only.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
     """
@@ -71,7 +72,8 @@ class KafkaCluster(KafkaService):
             ensemble=self._ensemble,
             leave_zookeeper=self._leave_zookeeper,
         )
-        self._holders += [installed, self._nodes, reporter, *operators]
+        tiering = [KafkaTiering(brokers, lambda: self._states(self._topics.names))] if options.tiered_storage else []
+        self._holders += [installed, self._nodes, reporter, *tiering, *operators]
 
     def _leave_zookeeper(self) -> None:
         self._ensemble = None
@@ -90,7 +92,14 @@ class KafkaCluster(KafkaService):
 
     def client_settings(self) -> dict[str, Any]:
         secured = self._credentials.client_settings() if self._credentials else {}
-        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace, **own_client(self._options)}
+        further = {**own_client(self._options), **(self._tiered() if self._options.tiered_storage else {})}
+        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace, **further}
+
+    def _tiered(self) -> dict[str, Any]:
+        """Return what the final read needs to know of tiered storage."""
+        (host,) = self.find(OBJECT_STORE, None)
+        addresses = {one.name: one.address for one in self._hosts}
+        return {BROKERS: self._bootstrap, STORE: f"{addresses[host]}:{STORE_PORT}"}
 
     def endpoints(self) -> str:
         """See `chaoskit.contract.systems.service.Endpoints`."""
@@ -117,7 +126,7 @@ class KafkaCluster(KafkaService):
         if service == ZOOKEEPER:
             return zookeeper_answers(host.address, timeout_s)
         if service == OBJECT_STORE:
-            return store.answers(host, timeout_s)
+            return store.answers(f"{host.address}:{STORE_PORT}", timeout_s)
         port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
         return answers(host.address, port, timeout_s)
 

@@ -2,7 +2,7 @@
 transactions, and what a share group has not settled.
 
 Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ListTransactions 0, ShareGroupDescribe 1,
-DescribeShareGroupOffsets 1, ListOffsets 8, Fetch 4.
+DescribeShareGroupOffsets 1, ListOffsets 9, Fetch 4.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, fl
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
 _TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
-_LIST_OFFSETS, _FETCH = (2, 8), (1, 4)
-_EARLIEST_LOCAL = -4
-"""Stands for a time in ListOffsets: the start of what the leader has itself (KIP-405)."""
+_LIST_OFFSETS, _FETCH = (2, 9), (1, 4)
+_EARLIEST_LOCAL, _LATEST_TIERED = -4, -5
+"""Stand for times in ListOffsets: the start of what the leader has itself (KIP-405), and the last position that it
+knows in the remote log (KIP-1005)."""
 
 _NO_REPLICA = _NO_EPOCH = -1
 UNKNOWN_TOPIC = 3
@@ -131,16 +132,27 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
 
 
 def local_start(address: str, port: int, topic: str, partition: int, timeout_s: float) -> int:
-    """Return the first position of a partition that this broker, its leader, has itself.
+    """Return the first position of a partition that this broker, its leader, has itself. Raises like `_listed`."""
+    return _listed(address, port, (topic, partition), _EARLIEST_LOCAL, timeout_s)
+
+
+def tiered_until(address: str, port: int, place: Place, timeout_s: float) -> int:
+    """Return up to which position, exclusive, this broker, the leader of a partition, has had it copied to the object
+    store. Raises like `_listed`."""
+    return _listed(address, port, place, _LATEST_TIERED, timeout_s) + 1
+
+
+def _listed(address: str, port: int, place: Place, at_ms: int, timeout_s: float) -> int:
+    """Return the position that belongs to a time; -1 if there is none.
 
     Raises:
-        Refused: it does not lead it, or knows of no tiered storage.
+        Refused: the broker does not lead the partition, or knows of no tiered storage.
         OSError: it does not answer in time.
         struct.error: the response has another format.
     """
     uncommitted = b"\0"
-    wanted = several(struct.pack(">iiq", partition, _NO_EPOCH, _EARLIEST_LOCAL) + NO_TAGS)
-    asked = struct.pack(">i", _NO_REPLICA) + uncommitted + several(compact(topic) + wanted + NO_TAGS) + NO_TAGS
+    wanted = several(struct.pack(">iiq", place[1], _NO_EPOCH, at_ms) + NO_TAGS)
+    asked = struct.pack(">i", _NO_REPLICA) + uncommitted + several(compact(place[0]) + wanted + NO_TAGS) + NO_TAGS
     response = flexible(address, port, _LIST_OFFSETS, asked, timeout_s)
     response.skip(4)  # throttle time
     response.varint()  # one topic

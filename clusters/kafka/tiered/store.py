@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from clusters.common.java import java
 from clusters.common.javac import compiled
@@ -41,15 +42,19 @@ def start(host: ServiceHost, folder: str, tiered: TieredStorage) -> None:
     objects = f"{host.data_dir}/objects"
     host.run(host.as_service(["mkdir", "-p", objects]))
     durable = "true" if tiered.fsync else "false"
+    # A request whose end never comes, as from a broker without power, holds no thread for ever.
+    lasts_s = -(-tiered.timeout // SECOND)
+    limits = [f"-Dsun.net.httpserver.{name}={lasts_s}" for name in ("maxReqTime", "maxRspTime")]
     where = [objects, host.address, str(STORE_PORT), durable]
-    host.spawn(OBJECT_STORE, [*java(folder), f"-Xms{_HEAP}", f"-Xmx{_HEAP}", PROGRAM, *where], {})
+    host.spawn(OBJECT_STORE, [*java(folder), *limits, f"-Xms{_HEAP}", f"-Xmx{_HEAP}", PROGRAM, *where], {})
 
 
-def answers(host: ServiceHost, timeout_s: float) -> bool:
-    """Return whether the store answers a request for an object that it does not have."""
-    asked = f"GET /none HTTP/1.0\r\nHost: {host.address}\r\n\r\n".encode()
+def answers(server: str, timeout_s: float) -> bool:
+    """Return whether a store, as `HOST:PORT`, answers a request for an object that it does not have."""
+    host, _, port = server.rpartition(":")
+    asked = f"GET /none HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
     try:
-        with socket.create_connection((host.address, STORE_PORT), timeout_s) as connection:
+        with socket.create_connection((host, int(port)), timeout_s) as connection:
             connection.settimeout(timeout_s)
             connection.sendall(asked)
             return connection.recv(len(b"HTTP/1.1 404")).endswith(b"404")

@@ -126,8 +126,8 @@ def _retries(declared: Declared) -> Sequence[Mechanism]:
     )
     asked_ms = int(setting(producer_settings(declared.producer), *_TIMES_OUT))
     lost = Retry(why=why, path=_WAY, by=PARTS_CONNECTIONS | LATE, patience_ns=asked_ms * MILLISECOND)
-    if declared.get(Resends) is not None:
-        return (lost,)
+    if declared.get(Resends) is not None or declared.options.clients == "python" or way(declared) != ASYNC:
+        return (lost,)  # one that waits for its answer has waited for all its attempts by then
     late = f"{_TIMES_OUT[0]}={asked_ms}, {name}={again}: a message is sent again if its answer takes longer"
     return lost, Limit(why=late, measure=Measure.ANSWER, most=asked_ms * MILLISECOND)
 

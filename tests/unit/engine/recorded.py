@@ -80,7 +80,8 @@ def load(end_ms: int, last_ms: int | None = None, every_ms: float | None = None,
 
 
 def fault(start_ms: int, heal_ms: int | None, healed_ms: int | None) -> FaultTimes:
-    return FaultTimes(start_ms * MS, *(None if at is None else at * MS for at in (heal_ms, healed_ms)))
+    heal_ns, healed_ns = (None if at is None else at * MS for at in (heal_ms, healed_ms))
+    return FaultTimes(start_ms * MS, heal_ns, healed_ns)
 
 
 STALLED: list[Sent] = [

@@ -12,6 +12,7 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.power import P, held
 from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, Standing, compact_placements
+from chaoskit.history.compacting.tiers import read_tiers
 from chaoskit.model.place import Place
 from chaoskit.run.survey import Survey
 
@@ -152,6 +153,25 @@ def test_a_survey_looks_at_the_start_when_asked_and_at_the_end(folder: Path) -> 
     holders = _placements(folder).holders(("log-0", 0), 0, None)
     assert holders is not None
     assert {"n1", f"n{cluster.asked}"} <= holders
+
+
+class Storing(Moving):
+    """A cluster with an object store."""
+
+    def tiered(self) -> dict[Place, int]:
+        return {("t1-log-0", 0): 100 * self.asked}
+
+
+def test_a_survey_notes_up_to_where_an_object_store_has_partitions(folder: Path) -> None:
+    cluster = Storing()
+    survey = Survey(cluster, folder / "wal", time.monotonic_ns(), lambda name: name.removeprefix("t1-"))  # type: ignore[arg-type]
+    survey.start()
+    survey.close()
+
+    looks = read_tiers(folder)[("log-0", 0)]
+    assert looks[0].until == 100
+    assert looks[-1].until == 100 * cluster.asked
+    assert [look.at_ns for look in looks] == sorted(look.at_ns for look in looks)
 
 
 def test_a_survey_that_never_began_ends(folder: Path) -> None:

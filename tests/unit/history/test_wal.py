@@ -62,6 +62,7 @@ def test_the_last_audit_of_a_partition_counts(run: Path) -> None:
         log.audit(topic, 0, Bounds(3, 10, complete=True))
         log.audit(topic, 3, Drained(complete=True))
         log.audit(topic, 4, Bounds(0, 10, complete=True, reached=10, local=7))
+        log.audit(topic, 5, Bounds(0, 10, complete=True, reached=10, local=0))
     compact(run)
     history = History.open(run)
     assert history.audit("t", 0) == Bounds(low=3, end=10, complete=True)
@@ -69,6 +70,7 @@ def test_the_last_audit_of_a_partition_counts(run: Path) -> None:
     assert history.audit("t", 2) is None
     assert history.audit("t", 3) == Drained(complete=True)
     assert history.audit("t", 4) == Bounds(low=0, end=10, complete=True, reached=10, local=7)
+    assert history.audit("t", 5) == Bounds(low=0, end=10, complete=True, reached=10, local=0)
 
 
 def test_negative_partitions_stay_apart(run: Path) -> None:

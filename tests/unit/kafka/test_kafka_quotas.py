@@ -96,5 +96,7 @@ def test_each_broker_says_for_how_long_it_holds_a_client_back(
     assert [(asked, client) for _, asked, client in brokers.asked] == [(api, text("producer-0"))] * 2
 
     brokers.gone = {"10.0.0.2"}
-    with pytest.raises(ServiceError, match="a broker does not tell"):
+    assert power.throttled("producer-0", action) == {"n1": 0}
+    brokers.gone = {"10.0.0.1", "10.0.0.2"}
+    with pytest.raises(ServiceError, match="no broker tells"):
         power.throttled("producer-0", action)

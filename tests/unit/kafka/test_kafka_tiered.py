@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.clients.client import GapReader, TieredReader
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.operating import Upgrade
+from chaoskit.contract.systems.service import ServiceError
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
 from clusters.kafka import settings
+from clusters.kafka.clients.clients import KafkaClients
 from clusters.kafka.deploy import probe
+from clusters.kafka.deploy.probe import PartitionState
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import KafkaOptions, broker_count, controllers, nodes, server_properties
 from clusters.kafka.system import KafkaSystem
+from clusters.kafka.tiered import store, tiering
+from clusters.kafka.tiered.auditor import TieredAuditor
 from clusters.kafka.tiered.local import LeaderReads
+from clusters.kafka.tiered.tiering import KafkaTiering
 
 ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
 
@@ -101,18 +110,21 @@ def test_a_cluster_that_runs_already_has_a_store_of_its_own() -> None:
 class _Brokers:
     """Three brokers, of which the first does not lead, the second is away, and the third reads what its store has."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: range = range(0)) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: Collection[int] = ()) -> None:
         self.lost = lost
         self.looks: list[int] = []
         self.leaves_after = 1000
+        self.stored = True
         monkeypatch.setattr(probe, "local_start", self.local_start)
         monkeypatch.setattr(probe, "read_at", self.read_at)
+        monkeypatch.setattr(store, "answers", lambda *_: self.stored)
 
     def local_start(self, host: str, port: int, topic: str, partition: int, timeout_s: float) -> int:
         self._lead(host)
         return port + partition
 
     def read_at(self, host: str, port: int, place: Place, position: int, timeout_s: float) -> bool:
+        assert timeout_s > 0
         self._lead(host)
         self.looks.append(position)
         if position in self.lost:
@@ -126,15 +138,18 @@ class _Brokers:
             raise ConnectionRefusedError
 
 
-ALL = LeaderReads(["n1:1", "n2:1", "n3:9092"])
+ALL = LeaderReads(["n1:1", "n2:1", "n3:9092"], "n4:9000")
+NOBODY = LeaderReads(["n1:1", "n2:1"], "n4:9000")
 PLACE = "log-0", 2
+REFUSED = "UNKNOWN_SERVER_ERROR, though the object store answers"
 
 
 def test_the_leader_is_asked_what_it_has_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     _Brokers(monkeypatch)
 
     assert ALL.local_start(PLACE, 1) == 9094
-    assert LeaderReads(["n1:1", "n2:1"]).local_start(PLACE, 1) is None
+    assert NOBODY.local_start(PLACE, 1) is None
+    assert ALL.local_start(PLACE, 0) is None, "there is no time left"
 
 
 @pytest.mark.parametrize(
@@ -144,23 +159,34 @@ def test_the_leader_is_asked_what_it_has_itself(monkeypatch: pytest.MonkeyPatch)
         (range(50, 900), 100, 900),
         (range(100, 5000), 100, 1000),
         (range(100, 101), 100, 101),
+        ({*range(100, 130), *range(150, 900)}, 100, 130),
     ],
-    ids=["from here on", "from before", "to the end", "one message"],
+    ids=["from here on", "from before", "to the end", "one message", "of two the first"],
 )
 def test_a_gap_ends_where_the_leader_reads_again(
-    monkeypatch: pytest.MonkeyPatch, lost: range, at: int, until: int
+    monkeypatch: pytest.MonkeyPatch, lost: Collection[int], at: int, until: int
 ) -> None:
     brokers = _Brokers(monkeypatch, lost=lost)
 
-    assert ALL.gap(PLACE, at, 1000, 5) == (at, until, "UNKNOWN_SERVER_ERROR")
+    assert ALL.gap(PLACE, at, 1000, 5) == (at, until, REFUSED)
     assert len(brokers.looks) < 100
 
 
+def test_a_readable_part_that_is_not_small_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    _Brokers(monkeypatch, lost={*range(20_000, 25_000), *range(45_000, 55_000)})
+
+    assert ALL.gap(PLACE, 20_000, 1_000_000, 5) == (20_000, 25_000, REFUSED)
+
+
 def test_what_can_be_read_or_nobody_tells_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    _Brokers(monkeypatch, lost=range(100, 900))
+    brokers = _Brokers(monkeypatch, lost=range(100, 900))
 
     assert ALL.gap(PLACE, 99, 1000, 5) is None
-    assert LeaderReads(["n1:1", "n2:1"]).gap(PLACE, 100, 1000, 5) is None
+    assert ALL.gap(PLACE, 100, 1000, 0) is None
+    assert NOBODY.gap(PLACE, 100, 1000, 5) is None
+
+    brokers.stored = False
+    assert ALL.gap(PLACE, 100, 1000, 5) is None, "a store that is away has not lost anything"
 
 
 def test_a_leader_that_leaves_meanwhile_leaves_the_gap_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,3 +194,43 @@ def test_a_leader_that_leaves_meanwhile_leaves_the_gap_open(monkeypatch: pytest.
     brokers.leaves_after = 5
 
     assert ALL.gap(PLACE, 100, 1000, 5) is None
+
+
+def test_only_the_final_read_of_tiered_topics_asks_brokers() -> None:
+    plain = {"bootstrap.servers": "127.0.0.1:1", "chaoskit.namespace": "t-"}
+    tiered = {**plain, "chaoskit.brokers": "127.0.0.1:1", "chaoskit.store": "127.0.0.1:2"}
+    auditors = [KafkaClients(connection).auditor({}) for connection in (plain, tiered)]
+
+    assert [isinstance(auditor, TieredReader) for auditor in auditors] == [False, True]
+    assert [isinstance(auditor, GapReader) for auditor in auditors] == [False, True]
+    (_, auditor) = auditors
+    assert isinstance(auditor, TieredAuditor)
+    assert auditor.local_start("log-0", 0, 0.1) is None
+    for one in auditors:
+        one.close()
+
+
+def test_a_partition_without_a_leader_has_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> tuple[int, int]:
+        raise ServiceError("no end position of log-0/0")
+
+    monkeypatch.setattr(TieredAuditor, "bounds", unknown)
+    connection = {"bootstrap.servers": "127.0.0.1:1", "chaoskit.namespace": "t-"}
+    auditor = KafkaClients({**connection, "chaoskit.brokers": "127.0.0.1:1", "chaoskit.store": "n4:1"}).auditor({})
+    assert isinstance(auditor, TieredAuditor)
+
+    assert auditor.gap("log-0", 0, 10, 0.1) is None
+    auditor.close()
+
+
+def test_leaders_tell_up_to_where_the_store_has_their_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def until(address: str, port: int, place: Place, timeout_s: float) -> int:
+        if address == "10.0.0.2":
+            raise ConnectionRefusedError
+        return 40 + place[1]
+
+    monkeypatch.setattr(tiering, "tiered_until", until)
+    hosts: Any = [SimpleNamespace(address=f"10.0.0.{number}") for number in (1, 2)]
+    states = {("log-0", number): PartitionState(1, leader, (1, 2), (1, 2)) for number, leader in enumerate((1, 2, -1))}
+
+    assert KafkaTiering(hosts, lambda: states).tiered() == {("log-0", 0): 40}

@@ -151,6 +151,57 @@ def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     assert result == {"accepted": True, "audited": False, "why": why, "probed": [], "received": {}}
 
 
+def test_a_system_that_is_gone_when_it_is_asked_why_leaves_the_read_incomplete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(Log):
+        """Nobody answers why reading does not go on."""
+
+        def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
+            raise ServiceError("no broker answers")
+
+    monkeypatch.setattr(auditor, "_ASK_S", 0)
+    monkeypatch.setattr(auditor, "_STALL_S", 0.2)
+    operation, bounds, result = _audited(tmp_path, Gone(refusals=0, unreadable=range(2, 4)))
+
+    assert bounds == Bounds(0, 6, complete=False, reached=2)
+    assert (operation["outcome"], result["audited"]) == ("info", False)
+
+
+def test_what_cannot_be_passed_is_not_said_to_have_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stuck(Log):
+        """The consumer does not go on behind what it cannot read."""
+
+        def pass_gap(self, topic: str, partition: int, until: int) -> None:
+            raise ServiceError("log-0/0 cannot be read from 4 on")
+
+    for name, short_s in {"_ASK_S": 0, "_ASK_AGAIN_S": 0, "_STALL_S": 0.2}.items():
+        monkeypatch.setattr(auditor, name, short_s)
+    log = Stuck(refusals=0, unreadable=range(2, 4))
+    log.contents = [payload.Writer(RUN, 100).build(number, 1, 1) for number in range(5)]
+    load = Load(tmp_path, LogWorkload(), log)
+    result = load.work(Task(AUDITOR, 0), 10, LogOptions())
+    _, observations = rows_of(load.history(), "log-0")
+
+    assert not result["audited"]
+    assert [row["kind"] for row in observations] == ["reading"]
+
+
+@pytest.mark.parametrize("start", [0, 3, None])
+def test_where_the_brokers_own_log_begins_is_asked_once_all_was_read(tmp_path: Path, start: int | None) -> None:
+    class Tiered(Log):
+        """The beginning of the log is in an object store."""
+
+        def local_start(self, topic: str, partition: int, timeout_s: float) -> int | None:
+            assert self.read == len(self.contents)
+            assert 0 < timeout_s <= 20
+            return start
+
+    _, bounds, _ = _audited(tmp_path, Tiered(refusals=0))
+
+    assert bounds == Bounds(0, 6, complete=True, reached=6, local=start)
+
+
 def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

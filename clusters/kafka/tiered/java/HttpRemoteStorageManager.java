@@ -1,11 +1,11 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.HttpURLConnection;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -29,7 +29,6 @@ import org.apache.kafka.server.log.remote.storage.RemoteStorageManager;
  */
 public final class HttpRemoteStorageManager implements RemoteStorageManager {
   private static final String LOG = "log";
-  private static final int OK = 200;
   private static final int PARTIAL = 206;
   private static final int CREATED = 201;
   private static final int GONE = 204;
@@ -78,7 +77,7 @@ public final class HttpRemoteStorageManager implements RemoteStorageManager {
 
   @Override
   public void deleteLogSegmentData(RemoteLogSegmentMetadata segment) throws RemoteStorageException {
-    send(HttpRequest.newBuilder(folder(segment)).DELETE(), BodyHandlers.discarding(), GONE, GONE);
+    send(HttpRequest.newBuilder(folder(segment)).DELETE(), GONE);
   }
 
   @Override
@@ -86,33 +85,43 @@ public final class HttpRemoteStorageManager implements RemoteStorageManager {
 
   private void put(RemoteLogSegmentMetadata segment, String kind, BodyPublisher content)
       throws RemoteStorageException {
-    send(HttpRequest.newBuilder(object(segment, kind)).PUT(content), BodyHandlers.discarding(), CREATED, CREATED);
+    send(HttpRequest.newBuilder(object(segment, kind)).PUT(content), CREATED);
   }
 
+  /** Its time-out is that of each read: an answer whose body never comes holds no thread of the broker for ever. */
   private InputStream get(RemoteLogSegmentMetadata segment, String kind, String range) throws RemoteStorageException {
-    HttpRequest.Builder asked = HttpRequest.newBuilder(object(segment, kind)).header("Range", "bytes=" + range);
-    return send(asked, BodyHandlers.ofInputStream(), OK, PARTIAL);
+    URI uri = object(segment, kind);
+    try {
+      HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
+      connection.setConnectTimeout((int) timeout.toMillis());
+      connection.setReadTimeout((int) timeout.toMillis());
+      connection.setRequestProperty("Range", "bytes=" + range);
+      check(connection.getResponseCode(), PARTIAL, "GET " + uri);
+      return connection.getInputStream();
+    } catch (IOException error) {
+      throw new RemoteStorageException("GET " + uri + ": " + error, error);
+    }
   }
 
-  private <T> T send(
-      HttpRequest.Builder asked, HttpResponse.BodyHandler<T> handler, int expected, int alternative)
-      throws RemoteStorageException {
+  private void send(HttpRequest.Builder asked, int expected) throws RemoteStorageException {
     HttpRequest request = asked.timeout(timeout).build();
     String what = request.method() + " " + request.uri();
     try {
-      HttpResponse<T> answer = client.send(request, handler);
-      if (answer.statusCode() == NOT_FOUND) {
-        throw new RemoteResourceNotFoundException(what + ": the object store has no such object");
-      }
-      if (answer.statusCode() != expected && answer.statusCode() != alternative) {
-        throw new RemoteStorageException(what + ": the object store answered " + answer.statusCode());
-      }
-      return answer.body();
+      check(client.send(request, BodyHandlers.discarding()).statusCode(), expected, what);
     } catch (IOException error) {
       throw new RemoteStorageException(what + ": " + error, error);
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();
       throw new RemoteStorageException(what + ": interrupted", error);
+    }
+  }
+
+  private static void check(int status, int expected, String what) throws RemoteStorageException {
+    if (status == NOT_FOUND) {
+      throw new RemoteResourceNotFoundException(what + ": the object store has no such object");
+    }
+    if (status != expected) {
+      throw new RemoteStorageException(what + ": the object store answered " + status);
     }
   }
 

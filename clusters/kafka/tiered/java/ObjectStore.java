@@ -75,13 +75,17 @@ public final class ObjectStore {
     long length = Long.parseLong(exchange.getRequestHeaders().getFirst("Content-Length"));
     Files.createDirectories(path.getParent());
     Path written = folder.resolve("unfinished-" + puts.incrementAndGet());
-    if (Files.copy(exchange.getRequestBody(), written, StandardCopyOption.REPLACE_EXISTING) != length) {
-      throw new IOException("the connection ended within the object");
+    try {
+      if (Files.copy(exchange.getRequestBody(), written, StandardCopyOption.REPLACE_EXISTING) != length) {
+        throw new IOException("the connection ended within the object");
+      }
+      if (durable) {
+        force(written, StandardOpenOption.WRITE);
+      }
+      Files.move(written, path, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(written);
     }
-    if (durable) {
-      force(written, StandardOpenOption.WRITE);
-    }
-    Files.move(written, path, StandardCopyOption.ATOMIC_MOVE);
     for (Path above = path.getParent(); durable && above.startsWith(folder); above = above.getParent()) {
       force(above, StandardOpenOption.READ);
     }
@@ -92,7 +96,8 @@ public final class ObjectStore {
       exchange.sendResponseHeaders(404, NOTHING);
       return;
     }
-    String[] range = exchange.getRequestHeaders().getFirst("Range").substring("bytes=".length()).split("-");
+    String asked = exchange.getRequestHeaders().getFirst("Range");
+    String[] range = (asked == null ? "0-" : asked.substring("bytes=".length())).split("-");
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "r")) {
       long start = Long.parseLong(range[0]);
       long end = range.length < 2 ? file.length() : Math.min(file.length(), Long.parseLong(range[1]) + 1);
