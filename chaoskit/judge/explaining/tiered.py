@@ -46,6 +46,7 @@ def derive_tiered(record: Record, mechanism: Copies, cases: Cases) -> Derived:
 
 def _tell(derived: Derived, cases: Cases, rows: Ints, harm: Harm, looks: Sequence[Tiered]) -> None:
     """Tell those of some messages that a damage may have taken."""
+    rows = rows[cases.message.written_ns[rows] <= harm.until_ns]
     if cases.reading:
         rows = rows[cases.at_ns[rows] >= harm.effect.start_ns - CLOCKS_NS]
     surely, perhaps = _stored(harm, looks)
