@@ -195,8 +195,9 @@ class Measure(Enum):
     from then until it was in sync again; it led the partition afterwards. `CLOCK`: a wall clock of a host that stores
     the partition was ahead. `DELETED`: a fault deleted the log up to a position beyond the message on purpose.
     `SET_BACK`: a fault had the group go on elsewhere on purpose, and it commits again from there on. `SET_AHEAD`: so
-    that it passed over what is before. `ANSWER`: of the message, from its only send to its answer, ns. `SHOWN`: the
-    finding itself shows that the limit was reached; see its detail.
+    that it passed over what is before. `ANSWER`: of the message, from its only send to its answer, ns. `LED`: another
+    host began to lead the partition after what was violated had come to hold. `SHOWN`: the finding itself shows that
+    the limit was reached; see its detail.
     """
 
     AGE = auto()
@@ -211,6 +212,7 @@ class Measure(Enum):
     SET_BACK = auto()
     SET_AHEAD = auto()
     ANSWER = auto()
+    LED = auto()
     SHOWN = auto()
 
 

@@ -16,9 +16,10 @@ from chaoskit.judge.explaining.behind import derive_behind
 from chaoskit.judge.explaining.cases import Cases
 from chaoskit.judge.explaining.concerned import back_ns, lacking
 from chaoskit.judge.explaining.derived import Derived, Story, joined
+from chaoskit.judge.explaining.harms import causes_of_election
 from chaoskit.judge.explaining.links import LinkInterruption, Links
 from chaoskit.judge.explaining.ordered import derive_deleted, derive_set_ahead, derive_set_back
-from chaoskit.judge.explaining.record import NEVER, NONE, Flags, Ints, Record, last_ns
+from chaoskit.judge.explaining.record import LOOK_NS, NEVER, NONE, Flags, Ints, Record, last_ns
 from chaoskit.judge.explaining.ways import ended_ns
 from chaoskit.model.message import PRODUCER_SHIFT
 from chaoskit.model.place import Place
@@ -270,6 +271,20 @@ def _unanswered(record: Record, mechanism: Limit, cases: Cases) -> Derived:
     return derived
 
 
+def _led(record: Record, mechanism: Limit, cases: Cases) -> Derived:
+    """Return which findings another leader of the partition lies within: a former one may go on for a while after it
+    was replaced, also once the fault is over that replaced it."""
+    derived = Derived.nothing(cases.size)
+    for place, rows in cases.by_place():
+        known = rows[cases.since_ns[rows] != NEVER]
+        for change in record.placements.new_leaders(place):
+            within = (cases.since_ns[known] <= change.at_ns) & (cases.at_ns[known] >= change.at_ns - LOOK_NS)
+            causes = causes_of_election(record, {change.before}, change.at_ns, change.at_ns, 0)
+            words = f"{change.before} did not lead any more, seen at {change.at_ns / 1e9:.1f} s"
+            derived.tell(known[within], Story(words, causes))
+    return derived
+
+
 _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.SHOWN: _shown,
     Measure.AGE: _aged,
@@ -284,4 +299,5 @@ _DERIVE: dict[Measure, Callable[[Record, Limit, Cases], Derived]] = {
     Measure.BEHIND: derive_behind,
     Measure.CLOCK: _ahead,
     Measure.ANSWER: _unanswered,
+    Measure.LED: _led,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.guarantees.guarantee import Declared, Rule
-from chaoskit.contract.guarantees.mechanism import Choice, Mechanism, Party, Session
+from chaoskit.contract.guarantees.mechanism import Choice, Limit, Measure, Mechanism, Party, Session
 from chaoskit.contract.workloads.datamodel import QUEUE
 from chaoskit.contract.workloads.traits import Queueing
 from clusters.kafka.guarantees.models import of_model
@@ -22,7 +22,8 @@ def _state_forgotten(declared: Declared) -> Sequence[Mechanism]:
 
 def _acquired_forgotten(_: Declared) -> Sequence[Mechanism]:
     why = "which messages members have, and for how many times, is in the memory of the partition's leader"
-    return (Session(why=why, path=(Party.CONSUMER, Party.LEADER, Party.BROKERS), group=True),)
+    session = Session(why=why, path=(Party.CONSUMER, Party.LEADER, Party.BROKERS), group=True)
+    return session, Limit(why=why, measure=Measure.LED)
 
 
 def _limited(declared: Declared) -> Sequence[Mechanism]:
