@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from chaoskit.base.reading import reading
 from chaoskit.history.format.segment import room_in
 from chaoskit.model.place import Place
 
@@ -49,9 +50,14 @@ class TierLog:
 
 
 def read_tiers(run_folder: Path) -> dict[Place, list[Tiered]]:
-    """Return the looks at each partition, in order of time; a torn last line is skipped."""
+    """Return the looks at each partition, in order of time; a torn last line is skipped.
+
+    Raises:
+        BadInput: the file is damaged.
+    """
     path, looks = run_folder / _FILE, dict[Place, list[Tiered]]()
-    for line in path.read_bytes().split(b"\n")[:-1] if path.exists() else ():
-        row = json.loads(line)
-        looks.setdefault((row["topic"], row["partition"]), []).append(Tiered(row["at_ns"], row["until"]))
+    if path.exists():
+        with reading(path):
+            for row in map(json.loads, path.read_bytes().split(b"\n")[:-1]):
+                looks.setdefault((row["topic"], row["partition"]), []).append(Tiered(row["at_ns"], row["until"]))
     return looks

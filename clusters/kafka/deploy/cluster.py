@@ -25,7 +25,7 @@ from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.shares.groups import topic_id
 from clusters.kafka.tiered import store
-from clusters.kafka.tiered.options import OBJECT_STORE, STORE_PORT
+from clusters.kafka.tiered.options import OBJECT_STORE, server
 from clusters.kafka.tiered.tiering import KafkaTiering
 from clusters.zookeeper.probe import zookeeper_answers
 from clusters.zookeeper.server import ZOOKEEPER
@@ -97,9 +97,7 @@ class KafkaCluster(KafkaService):
 
     def _tiered(self) -> dict[str, Any]:
         """Return what the final read needs to know of tiered storage."""
-        (host,) = self.find(OBJECT_STORE, None)
-        addresses = {one.name: one.address for one in self._hosts}
-        return {BROKERS: self._bootstrap, STORE: f"{addresses[host]}:{STORE_PORT}"}
+        return {BROKERS: self._bootstrap, STORE: server(self._hosts[-1].address)}
 
     def endpoints(self) -> str:
         """See `chaoskit.contract.systems.service.Endpoints`."""
@@ -126,7 +124,7 @@ class KafkaCluster(KafkaService):
         if service == ZOOKEEPER:
             return zookeeper_answers(host.address, timeout_s)
         if service == OBJECT_STORE:
-            return store.answers(f"{host.address}:{STORE_PORT}", timeout_s)
+            return store.answers(server(host.address), timeout_s)
         port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
         return answers(host.address, port, timeout_s)
 

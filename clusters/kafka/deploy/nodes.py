@@ -22,7 +22,6 @@ from clusters.kafka.security import users
 from clusters.kafka.settings import CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.tiered import store
 from clusters.kafka.tiered.options import OBJECT_STORE
-from clusters.kafka.tiered.store import programs
 from clusters.zookeeper.server import ZOOKEEPER, folder_of
 
 SERVICE = "kafka"
@@ -58,7 +57,7 @@ class KafkaNodes:
         self._hosts = hosts
         self._options = options
         self._ensemble = ensemble
-        self._tiered = programs(options.version, jars) if options.tiered_storage else None
+        self._tiered = store.programs(options.version, jars) if options.tiered_storage else None
         self._services = _placed(options, hosts)
         self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
         given = self._given_id()

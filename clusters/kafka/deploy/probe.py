@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaoskit.model.place import Place
-from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, flexible, request, several
+from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, flexible, request, several, text
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
 _TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
@@ -57,9 +57,8 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
         OSError: it does not answer in time.
         struct.error: the response has another format.
     """
-    name = topic.encode()
     no_creation = b"\0"
-    asked = struct.pack(">ih", 1, len(name)) + name + no_creation
+    asked = struct.pack(">i", 1) + text(topic) + no_creation
     response = Response(request(address, port, _METADATA, asked, timeout_s))
     response.skip(4)  # throttle time
     for _ in range(response.integer("i")):
@@ -131,9 +130,9 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
     return states
 
 
-def local_start(address: str, port: int, topic: str, partition: int, timeout_s: float) -> int:
+def local_start(address: str, port: int, place: Place, timeout_s: float) -> int:
     """Return the first position of a partition that this broker, its leader, has itself. Raises like `_listed`."""
-    return _listed(address, port, (topic, partition), _EARLIEST_LOCAL, timeout_s)
+    return _listed(address, port, place, _EARLIEST_LOCAL, timeout_s)
 
 
 def tiered_until(address: str, port: int, place: Place, timeout_s: float) -> int:
@@ -174,9 +173,9 @@ def read_at(address: str, port: int, place: Place, position: int, timeout_s: flo
         struct.error: the response has another format.
     """
     uncommitted, soon_ms, little = b"\0", 1000, 1
-    name, one = place[0].encode(), struct.pack(">i", 1)
+    one = struct.pack(">i", 1)
     limits = struct.pack(">iiii", _NO_REPLICA, soon_ms, little, little) + uncommitted
-    wanted = one + struct.pack(">h", len(name)) + name + one + struct.pack(">iqi", place[1], position, little)
+    wanted = one + text(place[0]) + one + struct.pack(">iqi", place[1], position, little)
     response = Response(request(address, port, _FETCH, limits + wanted, timeout_s))
     response.skip(4 + 4)  # throttle time, one topic
     response.text()

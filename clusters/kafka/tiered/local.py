@@ -42,7 +42,7 @@ class LeaderReads:
     def local_start(self, place: Place, timeout_s: float) -> int | None:
         """Return the first position that the leader has itself; None if no broker tells it in time."""
         deadline = time.monotonic() + timeout_s
-        return self._asked(lambda host, port, wait_s: probe.local_start(host, port, *place, wait_s), deadline)
+        return self._asked(lambda host, port, wait_s: probe.local_start(host, port, place, wait_s), deadline)
 
     def gap(self, place: Place, at: int, end: int, timeout_s: float) -> Gap | None:
         """Return the messages from a position on, at most up to `end`, that the leader cannot read although the store

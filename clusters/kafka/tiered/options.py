@@ -12,7 +12,7 @@ from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 OBJECT_STORE = "object-store"
 """Name of the service, and of the role of its host."""
 
-STORE_PORT = 9000
+_PORT = 9000
 
 REMOTE = "remote.storage.enable"
 """The setting of topics that are tiered."""
@@ -36,6 +36,11 @@ class TieredStorage(BaseModel):
 
     fsync: bool = True
     timeout: Duration = 10 * SECOND
+
+
+def server(address: str) -> str:
+    """Return where the store of the host with an address listens, as `HOST:PORT`."""
+    return f"{address}:{_PORT}"
 
 
 def stores(tiered: TieredStorage | None) -> int:
@@ -73,7 +78,7 @@ def broker_properties(tiered: TieredStorage | None, addresses: Sequence[str], re
     return {
         "remote.log.storage.system.enable": True,
         "remote.log.storage.manager.class.name": _MANAGER,
-        "rsm.config.address": f"http://{addresses[-1]}:{STORE_PORT}",
+        "rsm.config.address": f"http://{server(addresses[-1])}",
         "rsm.config.timeout.ms": tiered.timeout // MILLISECOND,
         "remote.log.metadata.manager.listener.name": "PLAINTEXT",
         f"{topic}.replication.factor": replication,

@@ -9,7 +9,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.hosts.host import ServiceHost, ServiceState
 from clusters.common.java import java
 from clusters.common.javac import compiled
-from clusters.kafka.tiered.options import OBJECT_STORE, PROGRAM, STORE_PORT, TieredStorage
+from clusters.kafka.tiered.options import OBJECT_STORE, PROGRAM, TieredStorage, server
 
 _HEAP = "64m"
 _JAVA = Path(__file__).with_name("java")
@@ -45,13 +45,14 @@ def start(host: ServiceHost, folder: str, tiered: TieredStorage) -> None:
     # A request whose end never comes, as from a broker without power, holds no thread for ever.
     lasts_s = -(-tiered.timeout // SECOND)
     limits = [f"-Dsun.net.httpserver.{name}={lasts_s}" for name in ("maxReqTime", "maxRspTime")]
-    where = [objects, host.address, str(STORE_PORT), durable]
+    address, _, port = server(host.address).rpartition(":")
+    where = [objects, address, port, durable]
     host.spawn(OBJECT_STORE, [*java(folder), *limits, f"-Xms{_HEAP}", f"-Xmx{_HEAP}", PROGRAM, *where], {})
 
 
-def answers(server: str, timeout_s: float) -> bool:
+def answers(at: str, timeout_s: float) -> bool:
     """Return whether a store, as `HOST:PORT`, answers a request for an object that it does not have."""
-    host, _, port = server.rpartition(":")
+    host, _, port = at.rpartition(":")
     asked = f"GET /none HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
     try:
         with socket.create_connection((host, int(port)), timeout_s) as connection:

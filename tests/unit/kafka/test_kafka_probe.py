@@ -201,13 +201,13 @@ def _started(error: int) -> bytes:
 
 def test_what_a_leader_has_itself_is_read() -> None:
     with _server(_flexible((2, 9), _started(0))) as port:
-        assert local_start(ADDRESS, port, "log-0", 3, 5) == 4_200
+        assert local_start(ADDRESS, port, ("log-0", 3), 5) == 4_200
 
 
 def test_who_does_not_lead_does_not_tell_what_is_local() -> None:
     not_leader = 6
     with _server(_flexible((2, 9), _started(not_leader))) as port, pytest.raises(Refused) as refused:
-        local_start(ADDRESS, port, "log-0", 3, 5)
+        local_start(ADDRESS, port, ("log-0", 3), 5)
 
     assert refused.value.code == not_leader
 

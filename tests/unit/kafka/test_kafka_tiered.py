@@ -119,9 +119,9 @@ class _Brokers:
         monkeypatch.setattr(probe, "read_at", self.read_at)
         monkeypatch.setattr(store, "answers", lambda *_: self.stored)
 
-    def local_start(self, host: str, port: int, topic: str, partition: int, timeout_s: float) -> int:
+    def local_start(self, host: str, port: int, place: Place, timeout_s: float) -> int:
         self._lead(host)
-        return port + partition
+        return port + place[1]
 
     def read_at(self, host: str, port: int, place: Place, position: int, timeout_s: float) -> bool:
         assert timeout_s > 0
