@@ -99,7 +99,7 @@ class Survey:
                 standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
                 place = self._in_history(placed.place[0]), placed.place[1]
                 self._log.record(place, standing)
-            tiered = {} if self._tiering is None else self._tiering.tiered()
+            tiered = {} if self._tiering is None else self._tiering.tiered(placements)
             self._tiers.record(at_ns, {(self._in_history(name), number): end for (name, number), end in tiered.items()})
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement

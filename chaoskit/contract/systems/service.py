@@ -106,11 +106,14 @@ class Placing(Protocol):
 class Tiering(Protocol):
     """Optional power of a service: partitions begin in an object store, and hosts delete what it has."""
 
-    def tiered(self) -> Mapping[Place, int]:
-        """Return up to which position, exclusive, the store has acknowledged each partition of the trial; those that
-        nobody tells are left out.
+    def tiered(self, placements: Sequence[Placed]) -> Mapping[Place, int]:
+        """Return up to which position, exclusive, the store has acknowledged each of some partitions; those that nobody
+        tells are left out.
 
         It is called about once a second during the load, also while faults are active.
+
+        Args:
+            placements: where they are stored now.
         """
         ...
 

@@ -72,7 +72,7 @@ class KafkaCluster(KafkaService):
             ensemble=self._ensemble,
             leave_zookeeper=self._leave_zookeeper,
         )
-        tiering = [KafkaTiering(brokers, lambda: self._states(self._topics.names))] if options.tiered_storage else []
+        tiering = [KafkaTiering(brokers)] if options.tiered_storage else []
         self._holders += [installed, self._nodes, reporter, *tiering, *operators]
 
     def _leave_zookeeper(self) -> None:

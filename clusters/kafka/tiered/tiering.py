@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from chaoskit.contract.hosts.host import ServiceHost
+from chaoskit.contract.systems.service import Placed
 from chaoskit.model.place import Place
-from clusters.kafka.deploy.probe import PartitionState, tiered_until
+from clusters.kafka.deploy.probe import tiered_until
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import BROKER_PORT
 
@@ -20,19 +21,17 @@ class KafkaTiering:
     """The power `Tiering` of `chaoskit.contract.systems.service`.
 
     Args:
-        brokers: the broker hosts; the id of a broker counts from 1.
-        states: returns the state of each partition of the trial.
+        brokers: the broker hosts.
     """
 
-    def __init__(self, brokers: Sequence[ServiceHost], states: Callable[[], Mapping[Place, PartitionState]]) -> None:
-        self._brokers = brokers
-        self._states = states
+    def __init__(self, brokers: Sequence[ServiceHost]) -> None:
+        self._addresses = {host.name: host.address for host in brokers}
 
-    def tiered(self) -> dict[Place, int]:
+    def tiered(self, placements: Sequence[Placed]) -> dict[Place, int]:
         until: dict[Place, int] = {}
-        for place, state in self._states().items():
-            if 0 < state.leader <= len(self._brokers):
-                address = self._brokers[state.leader - 1].address
+        for placed in placements:
+            if placed.leader in self._addresses:
                 with suppress(OSError, struct.error, Refused):
-                    until[place] = tiered_until(address, BROKER_PORT, place, _ANSWER_TIMEOUT_S)
+                    address = self._addresses[placed.leader]
+                    until[placed.place] = tiered_until(address, BROKER_PORT, placed.place, _ANSWER_TIMEOUT_S)
         return until

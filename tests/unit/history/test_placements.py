@@ -158,7 +158,8 @@ def test_a_survey_looks_at_the_start_when_asked_and_at_the_end(folder: Path) -> 
 class Storing(Moving):
     """A cluster with an object store."""
 
-    def tiered(self) -> dict[Place, int]:
+    def tiered(self, placements: list[Placed]) -> dict[Place, int]:
+        assert [placed.place for placed in placements] == [("t1-log-0", 0)]
         return {("t1-log-0", 0): 100 * self.asked}
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from chaoskit.base.errors import BadInput
 from chaoskit.history.compacting.tiers import Tiered, TierLog, read_tiers
 
 
@@ -25,3 +28,10 @@ def test_a_line_that_was_not_finished_is_skipped(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"at_ns": 20, "topi')
 
     assert read_tiers(tmp_path) == {("log-0", 0): [Tiered(10, 3)]}
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tiers.jsonl").write_bytes(b'{"at_ns": 20}\n')
+
+    with pytest.raises(BadInput, match=r"tiers\.jsonl"):
+        read_tiers(tmp_path)

@@ -13,13 +13,12 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.clients.client import GapReader, TieredReader
 from chaoskit.contract.guarantees.guarantee import Declared
 from chaoskit.contract.systems.operating import Upgrade
-from chaoskit.contract.systems.service import ServiceError
+from chaoskit.contract.systems.service import Placed, ServiceError
 from chaoskit.contract.workloads.topic import Topic
 from chaoskit.model.place import Place
 from clusters.kafka import settings
 from clusters.kafka.clients.clients import KafkaClients
 from clusters.kafka.deploy import probe
-from clusters.kafka.deploy.probe import PartitionState
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import KafkaOptions, broker_count, controllers, nodes, server_properties
 from clusters.kafka.system import KafkaSystem
@@ -230,7 +229,7 @@ def test_leaders_tell_up_to_where_the_store_has_their_partitions(monkeypatch: py
         return 40 + place[1]
 
     monkeypatch.setattr(tiering, "tiered_until", until)
-    hosts: Any = [SimpleNamespace(address=f"10.0.0.{number}") for number in (1, 2)]
-    states = {("log-0", number): PartitionState(1, leader, (1, 2), (1, 2)) for number, leader in enumerate((1, 2, -1))}
+    hosts: Any = [SimpleNamespace(name=f"n{number}", address=f"10.0.0.{number}") for number in (1, 2)]
+    placements = [Placed(("log-0", number), leader, ("n1", "n2")) for number, leader in enumerate(("n1", "n2", ""))]
 
-    assert KafkaTiering(hosts, lambda: states).tiered() == {("log-0", 0): 40}
+    assert KafkaTiering(hosts).tiered(placements) == {("log-0", 0): 40}
