@@ -114,7 +114,7 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> Blame | Non
             # Of those who share a partition, nobody knows which one had it.
             it = "it" if instance != NONE else "if that one had it, it"
             habit = f"{it} commits before its work is done; {_ONCE_DONE}"
-            if back := view.steps_back(place, until_ns):
+            if back := view.steps_back(place, instance, int(view.ends.at_ns[end])):
                 habit = f"its commits went back {back:,} {'time' if back == 1 else 'times'}: {_AS_FINISHED}"
             return Blame(
                 f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {habit}",
@@ -162,36 +162,15 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     at_ns, _ = view.committed
     place, committed_ns = int(view.place[index]), int(at_ns[index])
-    end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
+    end = _end_of_owner(view, place, first_ns, again_ns)
+    if end is None:
+        end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
+        if end is not None and len(view.sinks) == 1 and not _committed_before(view, committed_ns, end):
+            end = None  # only a relay need not own the partition
     if end is not None:
-        if NONE != committed_ns < int(view.ends.at_ns[end]):
-            back_ns = view.back_before(index, committed_ns, int(view.ends.at_ns[end]))
-            if back_ns != NONE:
-                return Blame(
-                    f"its offset had been committed at {_s(committed_ns)}, at {_s(back_ns)} the group went back to one "
-                    f"before it, and {_ended(view, end)}: its successor began there; {_AS_FINISHED}"
-                )
-            cuts = (cut for cut in view.cuts if cut.forgets and first_ns <= cut.done_ns and cut.at_ns <= again_ns)
-            cut = next(cuts, None)
-            unmarked = "that had not marked it yet as published"
-            if cut is not None:
-                unmarked = f"whose mark the {cut.words} at {_s(cut.at_ns)} took"
-            return Blame(
-                f"its offset had been committed at {_s(committed_ns)}, before {_ended(view, end)}: something else "
-                f"repeats it, such as a relay {unmarked}"
-            )
-        clean = view.ends.words[end] == _CLEAN
-        relay = ", or what a relay publishes and marks is not" if len(view.sinks) > 1 else ""
-        owned_it = view.owner(place, int(view.ends.at_ns[end])) == int(view.ends.instance[end])
-        habit = (
-            "it does not commit before it ends; commit, and wait for that"
-            if clean
-            else f"they are not one step{relay}; put both into a transaction, or have the sink recognise what it has"
-        )
-        return Blame(
-            f"{_ended(view, end)} after the output and before its offset was committed: {habit}",
-            int(view.ends.op[end]) if owned_it else NONE,
-        )
+        if _committed_before(view, committed_ns, end):
+            return _of_end_after_commit(view, index, end, first_ns, again_ns)
+        return _of_end_before_commit(view, place, end)
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return Blame(
             "the partition went to another instance after the output and before its offset was committed: it does not "
@@ -200,10 +179,57 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     if committed_ns != NONE and again_ns - _NOTICED_NS > committed_ns + view.commit_gap_ns:
         return Blame("its offset had been committed before: something else repeats it")
     return Blame(
-        "no instance ended and no partition moved: it repeats what timed out, without idempotence; leave that to an "
-        "idempotent producer, or send a key",
+        "its instance went on running and its partition did not move: it repeats what timed out, without idempotence; "
+        "leave that to an idempotent producer, or send a key",
         of_owner(view, index, first_ns - _NOTICED_NS, again_ns),
     )
+
+
+def _end_of_owner(view: PipelineView, place: int, first_ns: int, again_ns: int) -> int | None:
+    """Return which end, between two outputs of an input, was the first of an instance that owned its partition; if no
+    owner is known, of any instance; None if there was none."""
+    owners = _owners(view, place, first_ns - _NOTICED_NS, first_ns, first_ns + _NOTICED_NS)
+    ends = (view.ends.between(first_ns - _NOTICED_NS, again_ns, instance) for instance in owners)
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _committed_before(view: PipelineView, committed_ns: int, end: int) -> bool:
+    return committed_ns != NONE and committed_ns < int(view.ends.at_ns[end])
+
+
+def _of_end_after_commit(view: PipelineView, index: int, end: int, first_ns: int, again_ns: int) -> Blame:
+    """Return why an input was processed again whose offset had been committed before an instance ended."""
+    committed_ns, ended_ns = int(view.committed[0][index]), int(view.ends.at_ns[end])
+    committed = f"its offset had been committed at {_s(committed_ns)}"
+    back_ns = view.back_before(index, committed_ns, ended_ns)
+    holder = view.holder(int(view.place[index]), committed_ns, ended_ns)
+    if back_ns != NONE and holder == int(view.ends.instance[end]):
+        return Blame(
+            f"{committed}, at {_s(back_ns)} the group went back to one before it, and {_ended(view, end)}: its "
+            f"successor began there; {_AS_FINISHED}"
+        )
+    if back_ns != NONE:
+        return Blame(
+            f"{committed}, and at {_s(back_ns)} the group went back to one before it: who began there repeats it"
+        )
+    cuts = (cut for cut in view.cuts if cut.forgets and first_ns <= cut.done_ns and cut.at_ns <= again_ns)
+    cut = next(cuts, None)
+    unmarked = "that had not marked it yet as published"
+    if cut is not None:
+        unmarked = f"whose mark the {cut.words} at {_s(cut.at_ns)} took"
+    return Blame(f"{committed}, before {_ended(view, end)}: something else repeats it, such as a relay {unmarked}")
+
+
+def _of_end_before_commit(view: PipelineView, place: int, end: int) -> Blame:
+    """Return what an end between the output of an input and its commit says of who ended."""
+    ended = f"{_ended(view, end)} after the output and before its offset was committed"
+    owner = view.owner(place, int(view.ends.at_ns[end]))
+    if view.ends.words[end] == _CLEAN:
+        habit = "it does not commit before it ends; commit, and wait for that"
+    else:
+        relay = ", or what a relay publishes and marks is not" if len(view.sinks) > 1 else ""
+        habit = f"they are not one step{relay}; put both into a transaction, or have the sink recognise what it has"
+    return Blame(f"{ended}: {habit}", int(view.ends.op[end]) if owner == int(view.ends.instance[end]) else NONE)
 
 
 def of_owner(view: PipelineView, index: int, since_ns: int, until_ns: int) -> int:

@@ -34,8 +34,17 @@ class Begins(NamedTuple):
 
     def life(self, instance: int, at_ns: int) -> int:
         """Return the operation by which an instance began the life in which a time falls; `NONE`: nobody knows."""
+        row = self._row(instance, at_ns)
+        return NONE if row is None else int(self.op[row])
+
+    def of_life(self, instance: int, at_ns: int) -> int:
+        """Return when an instance began the life in which a time falls; `NONE`, before all times: nobody knows."""
+        row = self._row(instance, at_ns)
+        return NONE if row is None else int(self.at_ns[row])
+
+    def _row(self, instance: int, at_ns: int) -> int | None:
         rows = np.flatnonzero((self.instance == instance) & (self.at_ns <= at_ns))
-        return int(self.op[rows[-1]]) if rows.size else NONE
+        return int(rows[-1]) if rows.size else None
 
 
 class Ends(NamedTuple):

@@ -311,18 +311,21 @@ class PipelineView:
         back = last >= 0 and at_ns[last] > since_ns and position[last] <= self.position[index]
         return int(at_ns[last]) if back else NONE
 
-    def steps_back(self, place: int, until_ns: int) -> int:
-        """Return how often the commits of a partition went back until then, while one instance owned it."""
-        return int(np.searchsorted(self._backs[place], until_ns, side="right"))
+    def steps_back(self, place: int, instance: int, until_ns: int) -> int:
+        """Return how often the commits of a partition went back in the life of an instance until then, while it owned
+        it."""
+        at_ns, holder = self._backs[place]
+        return int(
+            ((holder == instance) & (at_ns >= self.begins.of_life(instance, until_ns)) & (at_ns <= until_ns)).sum()
+        )
 
     @cached_property
-    def _backs(self) -> list[Ints]:
-        """When the commits of each partition went back, while one instance owned it."""
+    def _backs(self) -> list[tuple[Ints, Ints]]:
+        """When the commits of each partition went back, and which instance owned it all the while; `NONE`: none did."""
         backs = []
         for place, (at_ns, position) in enumerate(self._reached_at):
             back = np.flatnonzero(np.diff(position) < 0)
-            held = self._holders(place, at_ns[back], at_ns[back + 1]) != NONE
-            backs.append(at_ns[back + 1][held])
+            backs.append((at_ns[back + 1], self._holders(place, at_ns[back], at_ns[back + 1])))
         return backs
 
     @cached_property

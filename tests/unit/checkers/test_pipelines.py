@@ -104,6 +104,18 @@ def test_a_step_back_at_a_rebalance_says_nothing_of_the_order_of_commits() -> No
     assert "commits before its work is done" in detail
 
 
+def test_a_step_back_in_an_earlier_life_says_nothing_of_this_one() -> None:
+    story = fed()
+    story.commit(2, 3000)
+    story.commit(1, 3100)
+    story.op("application-1", "start", start=5000, lasts=1)
+    story.commit(4, 8000)
+    story.ends(1, 8050)
+
+    (detail,) = details(story, "unprocessed")
+    assert "commits before its work is done" in detail
+
+
 def test_of_those_who_share_a_partition_nobody_is_blamed_for_sure() -> None:
     story = pipeline()
     story.feed(range(4))
@@ -266,6 +278,33 @@ def test_a_commit_that_went_back_repeats_and_no_relay_is_blamed() -> None:
         "ended at 4.00 s (signal SIGKILL): its successor began there; it commits inputs in the order in which they are "
         "finished; commit only up to the first one that is not"
     )
+
+
+def test_a_group_that_went_back_under_another_owner_did_not_finish_out_of_order() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=2000)
+    story.commit(4, 2100)
+    story.owned(0, 2150)
+    story.commit(2, 2200)
+    story.ends(0, 4000)
+    story.write((2, 4), (3, 5), start=6000)
+
+    (detail,) = details(story, "processed-twice")
+    assert detail == (
+        "its offset had been committed at 2.10 s, and at 2.20 s the group went back to one before it: who began there "
+        "repeats it"
+    )
+
+
+def test_an_end_of_who_did_not_own_the_partition_is_not_its_cause() -> None:
+    story = fed()
+    story.write((2, 2), (3, 3), start=5000)
+    story.ends(0, 6000)
+    story.write((2, 4), (3, 5), start=8000)
+    story.commit(4, 8500)
+
+    (detail,) = details(story, "processed-twice")
+    assert "its instance went on running and its partition did not move" in detail
 
 
 def test_a_commit_that_went_back_and_on_again_explains_no_repetition() -> None:
