@@ -17,7 +17,7 @@ from chaoskit.report.last_valid import since_last_valid
 from chaoskit.report.printed import printed_lines
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import head, hit, program, replay_command, silence
-from chaoskit.report.words import PAID_WORDS, p99
+from chaoskit.report.words import PAID_WORDS, ended_in_words, p99
 
 LINES = 25
 """At most so many lines."""
@@ -36,7 +36,7 @@ def brief(verdict: Verdict, folder: Path) -> str:
     verdict = plain(verdict)
     ending = list(_ending(verdict, folder))
     lines = [*_wrapped(head(verdict), first=""), *reasons, ""]
-    lines += [*_anomalies(verdict, folder), *_faults(verdict.faults), *_cost(verdict)]
+    lines += [*_anomalies(verdict, folder), *_faults(verdict.faults), *_ended(verdict), *_cost(verdict)]
     if len(lines) + len(ending) > LINES:
         lines = [*lines[: LINES - len(ending) - 1], "  ... (--details)"]
     return "\n".join([*lines, *ending])
@@ -127,6 +127,13 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if len(faults) > _SHOWN:
         effective = sum(bool(fault["effective"]) for fault in faults)
         yield f"  and {len(faults) - _SHOWN} more faults; of all {len(faults)}, {effective} took effect"
+
+
+def _ended(verdict: Verdict) -> Iterator[str]:
+    ended = list(ended_in_words(verdict.ended))
+    yield from (f"  {words}" for words in ended[:_CAUSES])
+    if len(ended) > _CAUSES:
+        yield f"  and {len(ended) - _CAUSES} more ways in which instances ended by themselves"
 
 
 def _proof(fault: Mapping[str, Any]) -> str:

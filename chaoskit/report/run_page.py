@@ -21,6 +21,7 @@ from chaoskit.report.figures.series import anomalies_of, series_of
 from chaoskit.report.page_file import tried
 from chaoskit.report.run_tables import anomaly_rows, latency_rows
 from chaoskit.report.summary import replay_command
+from chaoskit.report.words import ended_in_words
 
 REPORT = "report.html"
 _QUICK_OPERATIONS = 1_000_000
@@ -62,6 +63,7 @@ def run_page(folder: Path) -> str:
             else ""
             for fault in verdict["faults"]
         ],
+        ended=list(ended_in_words(verdict.get("ended", ()))),
         anomalies=anomaly_rows(verdict, folder),
         strip=run_charts.strip(series, bands, anomalies, domain),
         figures=run_charts.figures(series, bands, anomalies, history.placements, readers_of(history, load.end_ns))

@@ -23,6 +23,7 @@ from chaoskit.report.words import (
     PAID_WORDS,
     PHASE_WORDS,
     describe_machine,
+    ended_in_words,
     shortened,
     slowest_in_words,
 )
@@ -130,6 +131,7 @@ def _done(verdict: Verdict) -> list[str]:
         f"  times are relative to the start of the run{began}",
     ]
     lines += [_driver(driver) for driver in verdict.drivers]
+    lines += [f"  application: {words}" for words in ended_in_words(verdict.ended)]
     for equal in _equal_faults(verdict.faults):
         lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
     if held_s := verdict.liveness.get("load_held_s"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chaoskit.judge.faults.instances import EndedTold
 from chaoskit.judge.timing.machine import Machine
 from chaoskit.judge.timing.timing import PHASES
 
@@ -101,6 +102,17 @@ def slowest_in_words(slowest: Mapping[str, Any], faults: Sequence[Mapping[str, A
     share = f"{slowest['share']:.0%}".replace("%", " %")
     while_held = f", while {' and '.join(dict.fromkeys(held))} held" if held else ", without a fault"
     return f"{share} of the slowest 1 % were due {when}{while_held}"
+
+
+def ended_in_words(ended: Sequence[EndedTold]) -> Iterator[str]:
+    """Yield how often each instance of the application ended by itself.
+
+    >>> list(ended_in_words([{"instance": "application-0", "how": "status 1", "count": 2, "first_ms": 8050.0}]))
+    ['application-0 ended by itself 2 times (status 1), first at 8.1 s']
+    """
+    for own in ended:
+        times = f"{own['count']:,} times ({own['how']}), first" if own["count"] > 1 else f"({own['how']})"
+        yield f"{own['instance']} ended by itself {times} at {own['first_ms'] / 1000:.1f} s"
 
 
 def describe_machine(machine: Machine) -> str:

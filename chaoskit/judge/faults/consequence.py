@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, pairwise
 from math import inf
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from chaoskit.base import plugins
@@ -110,6 +111,8 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     explained: Explained,
     answered: Sequence[Sequence[int]],
     late_ms: Sequence[float | None],
+    *,
+    ended: Mapping[int, Mapping[str, int]] = MappingProxyType({}),
 ) -> list[tuple[dict[str, Any] | None, list[str]]]:
     """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell; and
     why nobody can.
@@ -131,33 +134,27 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
         explained: what explains the findings.
         answered: the times during which the system answered.
         late_ms: by how much the worst nap of the machine was late while each held, in ms; None: nobody watched.
+        ended: see `chaoskit.judge.faults.instances.found_by_ends`.
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
     since_ns = {change: _unseen_since_ns(change, answered) for change in membership}
-    findings, unasked, open_findings = _findings_by_fault(explained), _unasked(explained), _without_cause(explained)
+    findings, unasked, open_findings = (
+        _findings_by_fault(explained, ended),
+        _unasked(explained),
+        _without_cause(explained),
+    )
     outcomes: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
-        of_clients = hits_clients(fault)
-        own = [
-            change
-            for change in membership
-            if (change.what in _OF_READERS or not of_clients)
-            and fault.start_ns <= change.at_ns
-            and since_ns[change] <= until_ns
-            and not _of_another(change, fault, faults)
-        ]
+        own = list(_own(fault, faults, since_ns))
         only = {name: count for name, first, last, count in unasked if fault.start_ns <= first and last <= until_ns}
         changed = {**_membership(own), **findings.get(fault.number, {}), **(clients or {})}
         if only and fault.effective_ns is not None:
             changed["found_only"] = only
         doubts = _unlooked(fault, placements, answered)
-        if experienced is None:
-            doubts.append("nothing was sent while it held")
-        if experienced and clients is None:
-            doubts.append(f"the machine was up to {late or 0:,.0f} ms late on its own, which may be all that changed")
+        doubts += _unmeasured(experienced, clients, late or 0.0)
         doubts += _of_others(fault, faults, open_findings)
         outcomes.append((changed, []) if changed or not doubts else (None, doubts))
     return outcomes
@@ -215,6 +212,25 @@ def _unlooked(fault: Fault, placements: Placements, answered: Sequence[Sequence[
     return doubts
 
 
+def _own(fault: Fault, faults: Sequence[Fault], since_ns: Mapping[Changed, int]) -> Iterator[Changed]:
+    """Yield the changes that may be those of a fault; `since_ns`: all changes, and since when each may have been."""
+    of_clients, until_ns = hits_clients(fault), _until_ns(fault, faults)
+    for change, since in since_ns.items():
+        possible = (change.what in _OF_READERS or not of_clients) and fault.start_ns <= change.at_ns
+        if possible and since <= until_ns and not _of_another(change, fault, faults):
+            yield change
+
+
+def _unmeasured(
+    experienced: Mapping[str, Any] | None, beyond_machine: Mapping[str, Any] | None, late_ms: float
+) -> Iterator[str]:
+    """Yield why nobody can tell what clients experienced, if so."""
+    if experienced is None:
+        yield "nothing was sent while it held"
+    if experienced and beyond_machine is None:
+        yield f"the machine was up to {late_ms:,.0f} ms late on its own, which may be all that changed"
+
+
 def _of_others(fault: Fault, faults: Sequence[Fault], open_findings: Sequence[tuple[str, int, int]]) -> Iterator[str]:
     """Yield what else of the run may belong to a fault."""
     for name, last_ns, count in open_findings:
@@ -239,7 +255,7 @@ def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
     return {**content, "membership": [change.as_json() for change in changes]} if changes else {}
 
 
-def _findings_by_fault(explained: Explained) -> dict[int, dict[str, Any]]:
+def _findings_by_fault(explained: Explained, ended: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, Any]]:
     """Return how many findings of each anomaly each fault explains, alone or with others."""
     counts: dict[int, dict[str, int]] = {}
     for name, causes in explained.causes.items():
@@ -247,7 +263,7 @@ def _findings_by_fault(explained: Explained) -> dict[int, dict[str, Any]]:
             for effect in cause.story.faults if cause is not None else ():
                 own = counts.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
-    return {number: {"found": own} for number, own in counts.items()}
+    return {number: {"found": {**ended.get(number, {}), **counts.get(number, {})}} for number in {*counts, *ended}}
 
 
 def _without_cause(explained: Explained) -> list[tuple[str, int, int]]:

@@ -14,6 +14,7 @@ from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.faults.at_stake import at_stake
 from chaoskit.judge.faults.consequence import consequences, stayed
 from chaoskit.judge.faults.in_flight import open_under
+from chaoskit.judge.faults.instances import InstanceEnd, found_by_ends
 from chaoskit.judge.faults.owned import owned_inputs
 from chaoskit.judge.faults.readers import Readers, readers_of
 from chaoskit.judge.findings.guard import Guard
@@ -32,6 +33,7 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     explained: Explained,
     load: Mapping[str, Any],
     took: Mapping[int, int],
+    ends: Sequence[InstanceEnd],
     guard: Guard,
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json.
@@ -44,6 +46,7 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
         explained: what explains the findings.
         load: the result of `chaoskit.judge.timing.metrics.figures`.
         took: of how many findings each fault is a cause.
+        ends: how instances of the application ended.
         guard: keeps what raises.
     """
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
@@ -53,16 +56,18 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
     late_starts = subject.late_starts(recorded)
     # What was done to single messages was not meant to put a host out of sync.
     of_messages = {effect.number for effect in effects(recorded) if effect.messages}
-    stakes: Mapping[int, int] = {}
-    opened: Mapping[int, Mapping[str, int]] = {}
-    if not digested(history.folder):
-        stakes = guard.run(
-            lambda: {**at_stake(history, subject, placements, took), **owned_inputs(history, subject)}, dict, _STAKES
-        )
-        declared = subject.plan.declared if subject.plan else None
-        opened = guard.run(lambda: open_under(history, read, declared) if declared else {}, dict, _STAKES)
+    stakes, opened = _stakes(subject, history, placements, took, read, guard)
     consequent: Sequence[tuple[dict[str, Any] | None, list[str]]] = guard.run(
-        lambda: consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late),
+        lambda: consequences(
+            recorded,
+            load["behaviour"],
+            placements,
+            of_readers,
+            explained,
+            answered,
+            late,
+            ended=found_by_ends(ends, explained.findings),
+        ),
         lambda: [(None, [])] * len(recorded),
         "the measurement of consequences",
     )
@@ -80,6 +85,24 @@ def fault_rows(  # noqa: PLR0917 - what there is of a run
             "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),
         }
+
+
+def _stakes(  # noqa: PLR0917 - see `fault_rows`
+    subject: Subject,
+    history: History,
+    placements: Placements,
+    took: Mapping[int, int],
+    read: Sequence[Readers],
+    guard: Guard,
+) -> tuple[Mapping[int, int], Mapping[int, Mapping[str, int]]]:
+    """Return how many messages each fault could have taken, and what was open when it began, by its number."""
+    if digested(history.folder):
+        return {}, {}
+    declared = subject.plan.declared if subject.plan else None
+    stakes: Mapping[int, int] = guard.run(
+        lambda: {**at_stake(history, subject, placements, took), **owned_inputs(history, subject)}, dict, _STAKES
+    )
+    return stakes, guard.run(lambda: open_under(history, read, declared) if declared else {}, dict, _STAKES)
 
 
 def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:

@@ -129,8 +129,10 @@ def headline(
     sends_per_s: float = 0.0,
     doubts: Sequence[str] = (),
     at_stake: int | None = None,
+    invalid: bool = False,
 ) -> str:
-    """Return what happened, in one sentence. It agrees with the verdict: nothing is KEPT where there is a doubt.
+    """Return what happened, in one sentence. It agrees with the verdict: nothing is KEPT where there is a doubt, and
+    where something is wrong, a doubt comes last.
 
     Args:
         acked: number of acknowledged sends.
@@ -141,9 +143,11 @@ def headline(
         sends_per_s: by which losses are told in seconds of traffic, too; 0: it is not known.
         doubts: why the run proves too little, the most important one first.
         at_stake: how many messages the faults could have taken; None: not known, or there were none.
+        invalid: whether the run is invalid.
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
-    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s, doubts, at_stake), *more, idle]))
+    parts = _parts(acked, anomalies, complete, sends_per_s, doubts, at_stake, invalid)
+    return "; ".join(filter(None, [*parts, *more, idle]))
 
 
 def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -179,6 +183,7 @@ def _parts(  # noqa: PLR0917 - see `headline`
     sends_per_s: float,
     doubts: Sequence[str],
     at_stake: int | None,
+    invalid: bool,
 ) -> Iterator[str]:
     if not acked:
         yield "UNKNOWN: nothing was acknowledged"
@@ -199,17 +204,24 @@ def _parts(  # noqa: PLR0917 - see `headline`
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "UNKNOWN: the final read is incomplete"
-    if doubts:
-        more = f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
-        yield f"UNKNOWN: {doubts[0]}{more}"
-        if not (losses or gone or unseen) and complete:
-            yield f"none of {acked:,} acknowledged messages was found lost"
-    elif not (losses or gone or unseen) and complete:
-        few = at_stake is not None and at_stake < acked * _FEW
-        replaced = sum(counted.count for _, counted in _of_kinds(anomalies, Gone.REPLACED))
-        but = f", but for {replaced:,} that compaction may remove" if replaced else ""
-        yield f"KEPT all {acked:,} acknowledged messages{but}{f', of which {at_stake:,} were at stake' if few else ''}"
+    if doubts and not invalid:
+        yield f"UNKNOWN: {_first(doubts)}"
+    if not (losses or gone or unseen) and complete:
+        yield f"none of {acked:,} acknowledged messages was found lost" if doubts else _kept(acked, anomalies, at_stake)
     yield from _beside(anomalies)
+    if doubts and invalid:
+        yield f"in doubt: {_first(doubts)}"
+
+
+def _kept(acked: int, anomalies: Mapping[str, Counted], at_stake: int | None) -> str:
+    few = at_stake is not None and at_stake < acked * _FEW
+    replaced = sum(counted.count for _, counted in _of_kinds(anomalies, Gone.REPLACED))
+    but = f", but for {replaced:,} that compaction may remove" if replaced else ""
+    return f"KEPT all {acked:,} acknowledged messages{but}{f', of which {at_stake:,} were at stake' if few else ''}"
+
+
+def _first(doubts: Sequence[str]) -> str:
+    return f"{doubts[0]} (and {len(doubts) - 1} more)" if len(doubts) > 1 else doubts[0]
 
 
 def _of_acknowledged(counted: Counted, acked: int) -> str:

@@ -19,6 +19,7 @@ from chaoskit.judge.digested.several import Several
 from chaoskit.judge.explaining.attribution import Explained, undecided
 from chaoskit.judge.explaining.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.exposure.measuring import recorded_exposure
+from chaoskit.judge.faults.instances import InstanceEnd, ended_by_themselves, instance_ends
 from chaoskit.judge.faults.rows import fault_rows
 from chaoskit.judge.findings.guard import LOG, Guard
 from chaoskit.judge.subject.subject import Subject
@@ -89,7 +90,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     liveness, anomalies = subject.liveness, anomalies_of(subject, history, explained, counts, guard.unjudged())
     seconds = seconds_of(folder)
     took = explained_by(anomalies)
-    faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, took, guard))
+    ends = guard.run(lambda: instance_ends(history, subject), list[InstanceEnd], "how instances ended")
+    faults = tuple(fault_rows(subject, seconds, history, placements, explained, load, took, ends, guard))
     exposure = guard.run(lambda: recorded_exposure(folder, subject), dict[str, Any], "the measurement of exposure")
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = final_read(subject, history)
@@ -132,6 +134,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         exposure=exposure,
         tolerated=tuple(tolerated(subject.plan)) if subject.plan and faults else (),
         problems=problems,
+        ended=tuple(ended_by_themselves(ends, load["end_ns"])),
     )
 
 

@@ -19,6 +19,7 @@ from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.explaining.attribution import Cause
 from chaoskit.judge.faults.consequence import meets
 from chaoskit.judge.faults.consequence_words import in_words
+from chaoskit.judge.faults.instances import EndedTold
 from chaoskit.judge.timing.machine import Machine
 from chaoskit.judge.verdict.bounds import Bounded, describe
 from chaoskit.judge.verdict.headline import headline, lost_messages, without_consequence
@@ -107,6 +108,7 @@ class Verdict:
         tolerated: the settings that allow a loss, in words, of a run with faults; see
             `chaoskit.judge.verdict.tolerated`.
         problems: what else makes the run prove too little, such as a client that died; part of the reasons.
+        ended: how often instances of the application ended by themselves during the load.
     """
 
     run: str
@@ -130,6 +132,7 @@ class Verdict:
     replayable: bool = True
     tolerated: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    ended: tuple[EndedTold, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -154,6 +157,7 @@ class Verdict:
             at_stake=max(
                 (fault["at_stake"] for fault in self.faults if fault.get("at_stake") is not None), default=None
             ),
+            invalid=self.verdict == INVALID,
         )
 
     @property
@@ -199,6 +203,7 @@ class Verdict:
             "bounds": {name: asdict(bound) for name, bound in self.bounds.items()},
             **({"tolerated": list(self.tolerated)} if self.tolerated else {}),
             **({"drivers": list(self.drivers)} if self.drivers else {}),
+            **({"ended": list(self.ended)} if self.ended else {}),
             **({"machine": self.machine} if self.machine else {}),
             **({"exposure": dict(self.exposure)} if self.exposure else {}),
         }

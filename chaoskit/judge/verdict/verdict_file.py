@@ -14,6 +14,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.sound import sound
 from chaoskit.judge.explaining.attribution import JUDGED
+from chaoskit.judge.faults.instances import EndedTold
 
 _Count = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Further = with_config(ConfigDict(extra="allow"))
@@ -309,6 +310,7 @@ class VerdictTold(TypedDict):
     latency: LatencyTold
     bounds: NotRequired[dict[str, BoundTold]]
     drivers: NotRequired[list[DriverTold]]
+    ended: NotRequired[list[EndedTold]]
     exposure: NotRequired[ExposureTold]
 
 

@@ -154,7 +154,7 @@ def test_a_run_that_is_invalid_has_kept_nothing_for_sure_if_it_has_problems() ->
 
     assert verdict(**wrong).headline == "KEPT all 1,100 acknowledged messages; not allowed: 3 duplicate"
     assert verdict(**wrong, problems=("x",)).headline == (
-        "UNKNOWN: x; none of 1,100 acknowledged messages was found lost; not allowed: 3 duplicate"
+        "none of 1,100 acknowledged messages was found lost; not allowed: 3 duplicate; in doubt: x"
     )
 
 

@@ -1,0 +1,114 @@
+"""How instances of an application ended during the load: by a fault of their host, or by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from typing_extensions import TypedDict
+
+from chaoskit.contract.workloads.application import APPLICATION
+from chaoskit.history.format.fault import Fault
+from chaoskit.history.reading.reader import History
+from chaoskit.judge.subject.subject import Subject
+from chaoskit.judge.timing.counting import is_word
+from chaoskit.model.observations.pipeline import EXIT
+
+
+class InstanceEnd(NamedTuple):
+    """One end of an instance.
+
+    Attributes:
+        op: the operation.
+        instance: its name, such as `application-0`.
+        at_ns: when it ended.
+        how: such as `signal SIGKILL`, `status 1`.
+        fault: number of the fault that held on its host then; None: it ended by itself.
+    """
+
+    op: int
+    instance: str
+    at_ns: int
+    how: str
+    fault: int | None
+
+
+class EndedTold(TypedDict):
+    """How often an instance ended by itself in one way, as in verdict.json; `first_ms` since the start of the run."""
+
+    instance: str
+    how: str
+    count: int
+    first_ms: float
+
+
+def instance_ends(history: History, subject: Subject) -> list[InstanceEnd]:
+    """Return the ends of instances in order of time, also those after the load."""
+    hosts = subject.plan.scenario.cluster.application_hosts if subject.plan else []
+    if not hosts:
+        return []
+    operations = history.operations.select(["op", "client", "f", "start_ns", "error"])
+    ends = operations.filter(pa.array(is_word(operations["f"], EXIT)))
+    rows = (
+        ends.filter(pc.starts_with(ends["client"].cast(pa.string()), f"{APPLICATION}-")).sort_by("start_ns").to_pylist()
+    )
+    return [
+        InstanceEnd(
+            row["op"],
+            row["client"],
+            row["start_ns"],
+            row["error"] or "",
+            _fault_on(hosts, row["client"], row["start_ns"], history.recorded_faults),
+        )
+        for row in rows
+    ]
+
+
+def found_by_ends(ends: Sequence[InstanceEnd], findings: pa.Table) -> dict[int, dict[str, int]]:
+    """Return how many findings of each anomaly follow from the end of an instance by a fault, by the fault's number.
+
+    Args:
+        ends: the ends of instances.
+        findings: schema `JUDGED`; the first of `other_ops` of a finding of the application is the end that is to blame.
+    """
+    fault_of = {end.op: end.fault for end in ends if end.fault is not None}
+    if not fault_of:
+        return {}
+    known = findings.filter(pc.greater(pc.list_value_length(findings["other_ops"]), 0))
+    blamed = pc.list_element(known["other_ops"], 0).to_pylist()
+    counts: dict[int, dict[str, int]] = {}
+    pairs = Counter(zip(known["anomaly"].to_pylist(), blamed, strict=True))
+    for (name, op), count in pairs.items():
+        if (fault := fault_of.get(op)) is not None:
+            own = counts.setdefault(fault, {})
+            own[name] = own.get(name, 0) + count
+    return counts
+
+
+def ended_by_themselves(ends: Sequence[InstanceEnd], load_end_ns: int) -> list[EndedTold]:
+    """Return how often each instance ended by itself before the end of the load."""
+    first_ns: dict[tuple[str, str], int] = {}
+    counts: Mapping[tuple[str, str], int] = Counter(
+        (end.instance, end.how) for end in ends if end.fault is None and end.at_ns < load_end_ns
+    )
+    for end in ends:
+        first_ns.setdefault((end.instance, end.how), end.at_ns)
+    return [
+        EndedTold(instance=instance, how=how, count=count, first_ms=round(first_ns[instance, how] / 1e6, 1))
+        for (instance, how), count in sorted(counts.items())
+    ]
+
+
+def _fault_on(hosts: Sequence[str], instance: str, at_ns: int, faults: Sequence[Fault]) -> int | None:
+    number = int(instance.rpartition("-")[2])
+    host = hosts[number] if number < len(hosts) else ""
+    holding = [
+        fault.number
+        for fault in faults
+        if host in fault.targets and fault.start_ns <= at_ns <= (inf if fault.healed_ns is None else fault.healed_ns)
+    ]
+    return max(holding, default=None)
