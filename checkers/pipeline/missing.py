@@ -80,14 +80,14 @@ def unprocessed_cases(view: PipelineView) -> pa.Table:
     lacks_all, _ = view.missing
     at_ns, _ = view.done
     why = of_unprocessed if view.queue is None else queue_blame.of_unprocessed
-    return _of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view) & ~view.dead), at_ns, why)
+    return of_inputs(view, UNPROCESSED, np.flatnonzero(lacks_all & _done(view) & ~view.dead), at_ns, why)
 
 
 def dead_lettered_cases(view: PipelineView) -> pa.Table:
     """Evidence: as of `unprocessed`."""
     lacks_all, _ = view.missing
     at_ns, _ = view.done
-    return _of_inputs(view, INPUT_DEAD_LETTERED, np.flatnonzero(lacks_all & view.dead), at_ns, of_dead_lettered)
+    return of_inputs(view, INPUT_DEAD_LETTERED, np.flatnonzero(lacks_all & view.dead), at_ns, of_dead_lettered)
 
 
 def half_processed_cases(view: PipelineView) -> pa.Table:
@@ -97,21 +97,22 @@ def half_processed_cases(view: PipelineView) -> pa.Table:
     why = of_half_processed if view.queue is None else queue_blame.of_unprocessed
     if view.queue is not None:  # otherwise nobody knows whether the application could do more
         lacks_some = lacks_some & (view.queue.done | view.queue.left)
-    return _of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, why)
+    return of_inputs(view, HALF_PROCESSED, np.flatnonzero(lacks_some), at_ns, why)
 
 
 def not_drained_cases(view: PipelineView) -> pa.Table:
     """Evidence: `op` fed the input, which was acknowledged at `at_ns`."""
     lacks_all, _ = view.missing
     if view.queue is not None:
-        return _of_inputs(view, NOT_DRAINED, np.flatnonzero(lacks_all & view.queue.left), view.acked_ns, of_left)
+        return of_inputs(view, NOT_DRAINED, np.flatnonzero(lacks_all & view.queue.left), view.acked_ns, of_left)
     waiting = np.flatnonzero(lacks_all & ~_done(view))
-    return _of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: Blame("nobody committed its offset"))
+    return of_inputs(view, NOT_DRAINED, waiting, view.acked_ns, lambda _, __: Blame("nobody committed its offset"))
 
 
-def _of_inputs(
+def of_inputs(
     view: PipelineView, anomaly: Anomaly, rows: Ints, at_ns: Ints, why: Callable[[PipelineView, int], Blame]
 ) -> pa.Table:
+    """Return findings about inputs: when each was found, and why."""
     if not rows.size:
         return no_findings()
     blames = [why(view, index) for index in rows.tolist()]

@@ -14,6 +14,7 @@ from checkers.arrays.findings import merged, no_findings
 from checkers.delivery.loss import UNSEEN
 from checkers.pipeline import missing, written
 from checkers.pipeline.extracts import EXTRACTS, extract_of
+from checkers.pipeline.unconfirmed import UNCONFIRMED_OUTPUT, unconfirmed_cases
 from checkers.pipeline.view import PipelineView
 
 _CASES = (
@@ -27,6 +28,7 @@ _CASES = (
     (written.UNATTRIBUTED, written.unattributed_cases),
     (written.MADE_UP, written.made_up_cases),
     (written.TOO_LATE, written.too_late_cases),
+    (UNCONFIRMED_OUTPUT, unconfirmed_cases),
     (UNSEEN, written.unseen_cases),
 )
 

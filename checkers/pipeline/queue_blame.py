@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaoskit.base.columns import NONE
 from checkers.pipeline.blamed import Blame
-from checkers.pipeline.queued import AUTO_ACK, GIVEN, NACK, PUBLISHED, REJECT, QueueRecord
+from checkers.pipeline.queued import AUTO_ACK, CONFIRMED, GIVEN, NACK, PUBLISHED, REJECT, QueueRecord
 from checkers.pipeline.view import PipelineView
 
 _NOTICED_NS = 1_500_000_000
@@ -90,6 +90,16 @@ def of_dead_lettered(view: PipelineView, index: int) -> Blame:
     did = "rejected it without requeueing" if int(record.act[last]) == REJECT else "was the last to have it"
     deliveries = f"{given} {'delivery' if given == 1 else 'deliveries'}"
     return Blame(f"{who} {did} at {at}, after {deliveries}", _life(view, last))
+
+
+def of_unconfirmed(view: PipelineView, index: int) -> Blame:
+    """Return why none of the outputs of an input was confirmed."""
+    record = _record(view)
+    last = int(record.of(index, PUBLISHED)[-1])
+    instance, life = int(record.instance[last]), _life(view, last)
+    if ((record.act == CONFIRMED) & (record.instance == instance)).any():
+        return Blame(f"application-{instance} published it last, and no confirm of it was seen", life)
+    return Blame(f"nothing was ever confirmed to application-{instance}: it does not ask for publisher confirms", life)
 
 
 def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> Blame:

@@ -90,9 +90,23 @@ def ambiguous_output(broken: bool) -> Queued:
     story.given(0)
     for _ in range(2 if broken else 1):
         story.published(0)
+    story.published(0, confirmed=True)
     story.settled("ack", 0)
     story.write(0)
     story.write(0, before=1)
+    return story
+
+
+@shows("unconfirmed-output")
+def unconfirmed_output(broken: bool) -> Queued:
+    story = queued()
+    story.feed([0])
+    story.given(0)
+    story.published(0)
+    if not broken:
+        story.published(0, confirmed=True)
+    story.write(0)
+    story.settled("ack", 0)
     return story
 
 

@@ -83,6 +83,9 @@ class QueuedApplication:
     def _findings(self) -> Iterator[Found]:
         for value in self.inputs:
             yield from self._lacking(value)
+            acts = {row["name"] for row in self.acts if row["value"] == value}
+            if "published" in acts and "confirmed" not in acts:
+                yield "unconfirmed-output", value
             for topic, (_, most) in self.bounds.items():
                 for _ in range(self.sure(value, topic) - most):
                     yield "processed-twice", topic, value

@@ -12,7 +12,7 @@ from reference_queued import Found, QueuedApplication
 
 from checkers.pipeline.pipelines import PipelineChecker
 
-BY_INPUT = ("unprocessed", "half-processed", "not-drained", "input-dead-lettered")
+BY_INPUT = ("unprocessed", "half-processed", "not-drained", "input-dead-lettered", "unconfirmed-output")
 
 
 @st.composite
@@ -72,6 +72,29 @@ def given_one() -> Queued:
     story.feed([0])
     story.given(0, 1000)
     return story
+
+
+def test_who_never_asks_for_confirms_is_named() -> None:
+    story = given_one()
+    story.published(0, 1010)
+    story.write(0)
+
+    assert details(story, "unconfirmed-output") == (
+        "nothing was ever confirmed to application-1: it does not ask for publisher confirms"
+    )
+
+
+def test_a_confirm_that_did_not_come_is_told_from_none_at_all() -> None:
+    story = queued()
+    story.feed([0, 1])
+    for value, confirmed in ((0, True), (1, False)):
+        story.given(value)
+        story.published(value)
+        if confirmed:
+            story.published(value, confirmed=True)
+        story.write(value)
+
+    assert details(story, "unconfirmed-output") == "application-1 published it last, and no confirm of it was seen"
 
 
 def test_who_consumes_with_automatic_acknowledgement_is_named() -> None:
@@ -235,9 +258,9 @@ def delivered_again(published: int, confirmed: int) -> Queued:
 @pytest.mark.parametrize(
     ("published", "confirmed", "names"),
     [
-        (1, 0, set()),
+        (1, 0, {"unconfirmed-output"}),
         (1, 1, set()),
-        (2, 0, {"ambiguous-output"}),
+        (2, 0, {"ambiguous-output", "unconfirmed-output"}),
         (2, 1, {"ambiguous-output"}),
         (2, 2, {"processed-twice", "unseen"}),
         (0, 0, {"ambiguous-output"}),  # nobody saw what was published
