@@ -10,7 +10,7 @@ _NOTICED_NS = 1_500_000_000
 """By so much the record may be late: of owners, which are looked for, and of outputs, which are read."""
 
 _NEVER = 2**63 - 1
-_KEEP = "set synchronous_commit: on and fsync: on"
+_KEEP = "turn on there what is off"
 
 
 _AS_FINISHED = "it commits inputs in the order in which they are finished; commit only up to the first one that is not"

@@ -210,7 +210,7 @@ def test_a_database_that_forgets_what_was_seen_is_blamed() -> None:
     (detail,) = details(story, "unprocessed")
     assert detail == (
         "its output was in out at 7.80 s, and is gone since 12.01 s: the power-cut of n6 (its database has "
-        "synchronous_commit: off) at 8.00 s took what was not flushed; set synchronous_commit: on and fsync: on"
+        "synchronous_commit: off) at 8.00 s took what was not flushed; turn on there what is off"
     )
 
 
