@@ -15,6 +15,7 @@ from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.compacting.tiers import TierLog
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.model.place import Place
+from chaoskit.run.transaction_watch import TransactionWatch
 
 _EVERY_S = 1.0
 _SILENT_NS = 3 * SECOND
@@ -29,19 +30,29 @@ class Survey:
         folder: the run's `wal` folder.
         origin_ns: start of the run, CLOCK_MONOTONIC.
         in_history: returns the workload's name of a topic in the system.
+        transactions: looks at open transactions, too; None: nobody tells of them, or there are none. Closed with the
+            survey.
 
     Attributes:
         problems: what was not recorded, and why, as sentences.
         answered: the times during which the system answered, ns since the start of the run: first and last answer.
     """
 
-    def __init__(self, service: Service, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        service: Service,
+        folder: Path,
+        origin_ns: int,
+        in_history: Callable[[str], str],
+        transactions: TransactionWatch | None = None,
+    ) -> None:
         self.problems: list[str] = []
         self.answered: list[list[int]] = []
         self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
         self._tiering = optional(service, Tiering)
         self._tiers = TierLog(folder.parent)
+        self._transactions = transactions
         self._origin_ns = origin_ns
         self._in_history = in_history
         self._asked = threading.Event()
@@ -69,6 +80,8 @@ class Survey:
         if self._thread.is_alive():
             self._thread.join()
             self._look()
+        if self._transactions is not None:
+            self._transactions.close()
         try:
             self._log.close()
         except HistoryFull as error:
@@ -101,6 +114,8 @@ class Survey:
                 self._log.record(place, standing)
             tiered = {} if self._tiering is None else self._tiering.tiered(placements)
             self._tiers.record(at_ns, {(self._in_history(name), number): end for (name, number), end in tiered.items()})
+            if self._transactions is not None:
+                self._transactions.look(at_ns, placements)
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults

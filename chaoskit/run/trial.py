@@ -31,6 +31,7 @@ from chaoskit.run.recovering import Recovering
 from chaoskit.run.seats import Seats
 from chaoskit.run.survey import Survey
 from chaoskit.run.tenancy import Tenancy
+from chaoskit.run.transaction_watch import watch_of
 from chaoskit.scenario.plan import Plan
 
 
@@ -89,7 +90,8 @@ class Trial:
             journal, held = self._deployment.journal, self._interrupted.held
             order = make_order(self._plan, self._deployment, self._folder, self._tenancy)
             fleet = Fleet(self._folder, journal, order, crew, seats, held=held)
-            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history)
+            watch = watch_of(self._plan, self._service, self._folder / "wal", self._tenancy.in_system(""), fleet.number)
+            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history, watch)
             try:
                 self._drive(fleet, survey, seats)
             finally:

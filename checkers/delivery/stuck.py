@@ -12,7 +12,7 @@ Cost: O(n) for n receives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from checkers.arrays.view import LogView
 from checkers.delivery.deliveries import ENDING, SubscriptionActivity, last_ns
 from checkers.delivery.hindrances import Span, calm, concerned, hindering
 from checkers.delivery.membership import delivered, pauses_ns
+from checkers.delivery.open_transactions import OpenStay, holding, stays
 
 _PAUSE_NS = 30_000_000_000
 """A client that does not ask for longer than this does not want anything; of what it asks, one in 10 s is known."""
@@ -94,7 +95,7 @@ def reader_cases(part: Part) -> pa.Table:
         received_ns = view.receives.received_ns[own]
         quiet = [silence for span in spans for silence in silences(part.setting, faults, received_ns, *span)]
         if quiet:
-            cases.append(_unread(view, begin, own, quiet))
+            cases.append(_unread(view, begin, own, quiet, open_=stays(part)))
     return merged(cases)
 
 
@@ -115,14 +116,17 @@ def subscription_cases(part: Part, subscription: SubscriptionActivity) -> pa.Tab
     return merged(cases)
 
 
-def _unread(view: LogView, begin: int, own: Flags, quiet: list[Span], *, anywhere: bool = False) -> pa.Table:
-    """Return a finding for each of these silences in which a message waited all the time."""
+def _unread(
+    view: LogView, begin: int, own: Flags, quiet: list[Span], *, open_: Sequence[OpenStay] = (), anywhere: bool = False
+) -> pa.Table:
+    """Return a finding for each of these silences in which a message waited all the time, with the transactions that
+    were open before that message meanwhile."""
     rows, reads = view.operations, view.receives
     known = delivered(view, np.unique(np.append(rows.process[reads.operation[own]], rows.process[begin])))
     acked = np.flatnonzero(known.send != NONE)
     acked = acked[view.acked[known.send[acked]]]
     acked_ns = rows.end_ns[view.sends.operation[known.send[acked]]]
-    sends, positions, ends = [], [], []
+    sends, positions, ends, words = [], [], [], []
     for silent_ns, over_ns in quiet:
         from_ns, until_ns = asked(rows, int(rows.process[begin]), silent_ns, over_ns)
         before = reads.position[own & (reads.received_ns <= silent_ns)].max(initial=NONE)
@@ -133,15 +137,25 @@ def _unread(view: LogView, begin: int, own: Flags, quiet: list[Span], *, anywher
             sends.append(known.send[acked[waiting[0]]])
             positions.append(known.position[acked[waiting[0]]])
             ends.append(max(from_ns, int(acked_ns[waiting[0]])) + view.setting.bound_ns)
-    send = np.array(sends, np.int64)
+            words.append(_behind(holding(open_, positions[-1], silent_ns, ends[-1])))
+    send, known_words = np.array(sends, np.int64), list(dict.fromkeys(words))
     return findings_of(
         view.setting,
         STUCK,
+        details=known_words if any(words) else (),
+        detail=np.array([known_words.index(behind) for behind in words], np.int64),
         value=view.sends.value[send],
         position=np.array(positions, np.int64),
         op=np.full(send.size, rows.op[begin]),
         other_op=rows.op[view.sends.operation[send]],
         at_ns=np.array(ends, np.int64),
+    )
+
+
+def _behind(open_: Iterable[OpenStay]) -> str:
+    names = [f"{stay.name} (from {stay.since_ns / 1e9:.1f} s on, from position {stay.position:,} on)" for stay in open_]
+    return (
+        f"behind the open transaction of {' and '.join(names)}" if names else "behind no transaction that was seen open"
     )
 
 

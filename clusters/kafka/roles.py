@@ -18,7 +18,7 @@ from chaoskit.contract.systems.role import Every
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.deploy import probe
-from clusters.kafka.deploy.probe import PartitionState, partition_states
+from clusters.kafka.deploy.probe import LatestTransaction, PartitionState, partition_states
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import BROKER_PORT
 from clusters.kafka.tiered.options import OBJECT_STORE
@@ -61,16 +61,16 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
     return {place: max(states, key=lambda state: (state.epoch, states[state])) for place, states in answers.items()}
 
 
-def transactions(brokers: Sequence[ServiceHost]) -> dict[str, str]:
-    """Return the states of the latest transactions of all transactional ids that brokers which answer coordinate."""
+def transactions(brokers: Sequence[ServiceHost]) -> dict[str, LatestTransaction]:
+    """Return the latest transactions of all transactional ids that brokers which answer coordinate."""
 
-    def ask(host: ServiceHost) -> dict[str, str]:
+    def ask(host: ServiceHost) -> dict[str, LatestTransaction]:
         try:
             return probe.transactions(host.address, BROKER_PORT, _ANSWER_TIMEOUT_S)
         except (OSError, struct.error, Refused):
             return {}
 
-    return {name: state for answer in on_each(brokers, ask) for name, state in answer.items()}
+    return {name: latest for answer in on_each(brokers, ask) for name, latest in answer.items()}
 
 
 def holders(place: Place, role: str, leader: int, replicas: Sequence[int], isr: Sequence[int]) -> Sequence[int]:

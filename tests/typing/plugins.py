@@ -50,6 +50,7 @@ from checkers.queue.queues import QueueChecker as checkers_queue_queues_QueueChe
 from checkers.subscription.groups import GroupChecker as checkers_subscription_groups_GroupChecker
 from checkers.subscription.subscriptions import SubscriptionChecker as checkers_subscription_subscriptions_SubscriptionChecker
 from checkers.time.times import TimeChecker as checkers_time_times_TimeChecker
+from checkers.transaction.held_back import HeldBackChecker as checkers_transaction_held_back_HeldBackChecker
 from checkers.transaction.transactions import TransactionChecker as checkers_transaction_transactions_TransactionChecker
 from clusters.bookkeeper.client import BookKeeperClients as clusters_bookkeeper_client_BookKeeperClients
 from clusters.bookkeeper.system import BookKeeperSystem as clusters_bookkeeper_system_BookKeeperSystem
@@ -328,20 +329,21 @@ _172: chaoskit_contract_checkers_checker_Settling = checkers_log_logs_LogChecker
 _173: chaoskit_contract_checkers_digesting_Sampling = checkers_log_logs_LogChecker()
 _174: chaoskit_contract_checkers_checker_Checker = checkers_transaction_transactions_TransactionChecker()
 _175: chaoskit_contract_checkers_checker_Spanning = checkers_transaction_transactions_TransactionChecker()
-_176: chaoskit_contract_checkers_checker_Checker = checkers_subscription_groups_GroupChecker()
-_177: chaoskit_contract_checkers_checker_Checker = checkers_subscription_subscriptions_SubscriptionChecker()
-_178: chaoskit_contract_checkers_checker_Checker = checkers_time_times_TimeChecker()
-_179: chaoskit_contract_checkers_checker_Checker = checkers_ledger_ledgers_LedgerChecker()
-_180: chaoskit_contract_checkers_checker_Checker = checkers_queue_queues_QueueChecker()
-_181: chaoskit_contract_checkers_checker_Settling = checkers_queue_queues_QueueChecker()
-_182: chaoskit_contract_checkers_checker_Checker = checkers_pubsub_checker_PubSubChecker()
-_183: chaoskit_contract_checkers_checker_Settling = checkers_pubsub_checker_PubSubChecker()
-_184: chaoskit_contract_checkers_checker_Checker = checkers_pipeline_pipelines_PipelineChecker()
-_185: chaoskit_contract_checkers_checker_Spanning = checkers_pipeline_pipelines_PipelineChecker()
-_186: chaoskit_contract_systems_system_System = tinylog_system_TinyLog()
-_187: chaoskit_contract_clients_client_LogClients = tinylog_client_Clients({})
-_188: chaoskit_contract_systems_system_System = tinymesh_system_TinyMesh()
-_189: chaoskit_contract_clients_feed_FeedClients = tinymesh_client_Clients({})
-_190: chaoskit_contract_systems_system_System = tinyqueue_system_TinyQueue()
-_191: chaoskit_contract_workloads_workload_Workload = tinyqueue_workload_QueueWorkload()
-_192: chaoskit_contract_checkers_checker_Checker = tinyqueue_checker_VanishedChecker()
+_176: chaoskit_contract_checkers_checker_Checker = checkers_transaction_held_back_HeldBackChecker()
+_177: chaoskit_contract_checkers_checker_Checker = checkers_subscription_groups_GroupChecker()
+_178: chaoskit_contract_checkers_checker_Checker = checkers_subscription_subscriptions_SubscriptionChecker()
+_179: chaoskit_contract_checkers_checker_Checker = checkers_time_times_TimeChecker()
+_180: chaoskit_contract_checkers_checker_Checker = checkers_ledger_ledgers_LedgerChecker()
+_181: chaoskit_contract_checkers_checker_Checker = checkers_queue_queues_QueueChecker()
+_182: chaoskit_contract_checkers_checker_Settling = checkers_queue_queues_QueueChecker()
+_183: chaoskit_contract_checkers_checker_Checker = checkers_pubsub_checker_PubSubChecker()
+_184: chaoskit_contract_checkers_checker_Settling = checkers_pubsub_checker_PubSubChecker()
+_185: chaoskit_contract_checkers_checker_Checker = checkers_pipeline_pipelines_PipelineChecker()
+_186: chaoskit_contract_checkers_checker_Spanning = checkers_pipeline_pipelines_PipelineChecker()
+_187: chaoskit_contract_systems_system_System = tinylog_system_TinyLog()
+_188: chaoskit_contract_clients_client_LogClients = tinylog_client_Clients({})
+_189: chaoskit_contract_systems_system_System = tinymesh_system_TinyMesh()
+_190: chaoskit_contract_clients_feed_FeedClients = tinymesh_client_Clients({})
+_191: chaoskit_contract_systems_system_System = tinyqueue_system_TinyQueue()
+_192: chaoskit_contract_workloads_workload_Workload = tinyqueue_workload_QueueWorkload()
+_193: chaoskit_contract_checkers_checker_Checker = tinyqueue_checker_VanishedChecker()

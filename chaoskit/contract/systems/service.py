@@ -118,6 +118,35 @@ class Tiering(Protocol):
         ...
 
 
+class OpenTransaction(NamedTuple):
+    """A transaction that has written to a partition, and has not ended.
+
+    Attributes:
+        place: the partition, by the topic's name in the system.
+        position: where its first message is.
+        name: the name of its producer, in the system.
+    """
+
+    place: Place
+    position: int
+    name: str
+
+
+@runtime_checkable
+class TransactionLooks(Protocol):
+    """Optional power of a service: tell which transactions are open."""
+
+    def open_transactions(self, placements: Sequence[Placed]) -> Sequence[OpenTransaction]:
+        """Return those of some partitions, as far as somebody tells.
+
+        It is called about once a second during the load of transactions, also while faults are active.
+
+        Args:
+            placements: where the partitions are stored now.
+        """
+        ...
+
+
 @runtime_checkable
 class Endpoints(Protocol):
     """Optional power of a service: say where applications of others connect."""

@@ -19,6 +19,7 @@ from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.deploy.probe import PartitionState, answers
 from clusters.kafka.deploy.service import KafkaService
+from clusters.kafka.deploy.transaction_looks import KafkaTransactionLooks
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
@@ -73,7 +74,8 @@ class KafkaCluster(KafkaService):
             leave_zookeeper=self._leave_zookeeper,
         )
         tiering = [KafkaTiering(brokers)] if options.tiered_storage else []
-        self._holders += [installed, self._nodes, reporter, *tiering, *operators]
+        looks = [] if options.security else [KafkaTransactionLooks(brokers)]  # it asks without a login
+        self._holders += [installed, self._nodes, reporter, *tiering, *looks, *operators]
 
     def _leave_zookeeper(self) -> None:
         self._ensemble = None
@@ -143,8 +145,10 @@ class KafkaCluster(KafkaService):
         """Return the transactional id of the first producer of a workload; of an application under test, one that has
         an open transaction, or else has had one."""
         own = coordinated_id(self._namespace)
-        states = roles.transactions(self._brokers)
-        return own if own in states else min(states, key=lambda name: (states[name] != "Ongoing", name), default=own)
+        latest = roles.transactions(self._brokers)
+        if own in latest:
+            return own
+        return min(latest, key=lambda name: (latest[name].state != "Ongoing", name), default=own)
 
     def _share_key(self, place: Place | None) -> str:
         """Return the name under which a share group's state of a partition is kept."""

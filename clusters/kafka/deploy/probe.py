@@ -2,22 +2,23 @@
 transactions, and what a share group has not settled.
 
 Layouts: Kafka protocol guide, ApiVersions 0 and 3, Metadata 7, ListTransactions 0, ShareGroupDescribe 1,
-DescribeShareGroupOffsets 1, ListOffsets 9, Fetch 4.
+DescribeShareGroupOffsets 1, ListOffsets 9, Fetch 4, DescribeProducers 0.
 """
 
 from __future__ import annotations
 
 import struct
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from chaoskit.model.place import Place
-from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, flexible, request, several, text
+from clusters.kafka.deploy.requests import NO_TAGS, Response, check, compact, flexible, request, several, text, unsigned
 
 _API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
 _TRANSACTIONS, _SHARE_GROUP, _SHARE_OFFSETS = (66, 0), (77, 1), (90, 1)
-_LIST_OFFSETS, _FETCH = (2, 9), (1, 4)
+_LIST_OFFSETS, _FETCH, _PRODUCERS = (2, 9), (1, 4), (61, 0)
 _EARLIEST_LOCAL, _LATEST_TIERED = -4, -5
 """Stand for times in ListOffsets: the start of what the leader has itself (KIP-405), and the last position that it
 knows in the remote log (KIP-1005)."""
@@ -105,9 +106,20 @@ def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
     return levels
 
 
-def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
-    """Return the state of the latest transaction of each transactional id that this broker coordinates, such as
-    `Ongoing` or `CompleteCommit`.
+class LatestTransaction(NamedTuple):
+    """The latest transaction of a transactional id.
+
+    Attributes:
+        producer: id of its producer.
+        state: such as `Ongoing` or `CompleteCommit`.
+    """
+
+    producer: int
+    state: str
+
+
+def transactions(address: str, port: int, timeout_s: float) -> dict[str, LatestTransaction]:
+    """Return the latest transaction of each transactional id that this broker coordinates.
 
     Raises:
         Refused: it has not loaded them yet.
@@ -121,13 +133,46 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, str]:
     check(response.integer("h"))
     for _ in range(response.varint() - 1):
         response.compact()  # a state that there is not
-    states: dict[str, str] = {}
+    latest: dict[str, LatestTransaction] = {}
     for _ in range(response.varint() - 1):
         name = response.compact()
-        response.skip(8)  # producer id
-        states[name] = response.compact()
+        latest[name] = LatestTransaction(response.integer("q"), response.compact())
         response.tags()
-    return states
+    return latest
+
+
+def open_since(address: str, port: int, places: Sequence[Place], timeout_s: float) -> list[tuple[Place, int, int]]:
+    """Return the open transactions of partitions that this broker leads: the partition, the producer's id, and where
+    its first message is. Of others it tells nothing.
+
+    Raises:
+        OSError: it does not answer in time, or is older than Kafka 2.8.
+        struct.error: the response has another format.
+    """
+    topics: dict[str, list[int]] = {}
+    for topic, number in places:
+        topics.setdefault(topic, []).append(number)
+    asked = unsigned(len(topics) + 1)
+    for topic, numbers in topics.items():
+        asked += compact(topic) + unsigned(len(numbers) + 1) + struct.pack(f">{len(numbers)}i", *numbers) + NO_TAGS
+    response = flexible(address, port, _PRODUCERS, asked + NO_TAGS, timeout_s)
+    response.skip(4)  # throttle time
+    found: list[tuple[Place, int, int]] = []
+    for _ in range(response.varint() - 1):
+        topic = response.compact()
+        for _ in range(response.varint() - 1):
+            place = topic, response.integer("i")
+            response.skip(2)  # error: then there are no producers
+            response.compact()
+            for _ in range(response.varint() - 1):
+                producer = response.integer("q")
+                response.skip(4 + 4 + 8 + 4)  # epoch, last sequence number, last time, coordinator's epoch
+                if (begin := response.integer("q")) >= 0:
+                    found.append((place, producer, begin))
+                response.tags()
+            response.tags()
+        response.tags()
+    return found
 
 
 def local_start(address: str, port: int, place: Place, timeout_s: float) -> int:

@@ -32,10 +32,19 @@ def check(code: int) -> None:
         raise Refused(code)
 
 
+def unsigned(number: int) -> bytes:
+    """Return a number in pieces of seven bits, the lowest first."""
+    pieces = []
+    while number >= 0x80:
+        pieces.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*pieces, number])
+
+
 def compact(words: str) -> bytes:
     """Return a compact string."""
     encoded = words.encode()
-    return bytes([len(encoded) + 1]) + encoded
+    return unsigned(len(encoded) + 1) + encoded
 
 
 def text(words: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gallery_log import OTHER, THIRD, P, Q, blank, reads, shows
+from gallery_log import MS, OTHER, THIRD, P, Q, blank, reads, shows
 from story import Story, received, sent
 
 from chaoskit.model.audit import Bounds
@@ -39,6 +39,21 @@ def torn_transaction(broken: bool) -> Story:
     story = transaction("ok", sent(P, 0, 0), sent(Q, 1, 0))
     story.audits |= {P: Bounds(0, 1, complete=True), Q: Bounds(0, 0 if broken else 1, complete=True)}
     story.op("auditor", "poll", received(P, 0, 0), *([] if broken else [received(Q, 1, 0)]))
+    return story
+
+
+def still_open(story: Story, at_ms: int, name: str, position: int, since_ms: int) -> int:
+    """A look at the partition saw a transaction that had been open before."""
+    row = {"kind": "open-transaction", "topic": "t", "partition": 0, "name": name}
+    return story.op("survey-0", "look", {**row, "value": since_ms * MS, "position": position}, start=at_ms, lasts=1)
+
+
+@shows("held-back")
+def held_back(broken: bool) -> Story:
+    story = transaction("ok", sent(P, 0, 0))
+    for at_ms in (2_000, 3_000) if broken else (2_000,):
+        still_open(story, at_ms, "pay-0", 0, 1_000)
+    reads(story, "c", 0, start=3_500)
     return story
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from gallery_log import MS, P, reads
+from gallery_transactions import still_open
 from story import Story, received, seen_by, sent, subscribed
 
 from chaoskit.contract.checkers.checker import FaultWindow
@@ -35,6 +36,17 @@ def test_a_reader_is_stuck_once_the_bound_is_over() -> None:
     (finding,) = ended(story())
 
     assert (finding["value"], finding["at_ns"]) == (1, (70 + BOUND_MS) * MS)
+
+
+def test_a_reader_that_is_stuck_behind_an_open_transaction_is_told_whose() -> None:
+    made = story()
+    for at_ms in (200, 400):
+        still_open(made, at_ms, "pay-0", 1, 100)
+    still_open(made, 400, "behind", 2, 100)
+    still_open(made, 60, "before", 0, 50)
+
+    (finding,) = ended(made)
+    assert finding["detail"] == "behind the open transaction of pay-0 (from 0.1 s on, from position 1 on)"
 
 
 @pytest.mark.parametrize("asks_ms", [70 + BOUND_MS, 71 + BOUND_MS])

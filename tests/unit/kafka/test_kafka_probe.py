@@ -16,6 +16,7 @@ from clusters.kafka.deploy.probe import (
     answers,
     features,
     local_start,
+    open_since,
     partition_states,
     share_members,
     share_offsets,
@@ -221,7 +222,19 @@ def test_the_transactions_that_a_broker_coordinates_are_read() -> None:
     states = {"pay-0": "Ongoing", "pay-1": "CompleteCommit"}
 
     with _server(_flexible((66, 0), _listed(states))) as port:
-        assert transactions(ADDRESS, port, 5) == states
+        assert transactions(ADDRESS, port, 5) == {name: (7, state) for name, state in states.items()}
+
+
+def test_the_open_transactions_of_a_leader_are_read() -> None:
+    def producer(number: int, begin: int) -> bytes:
+        return struct.pack(">qiiqiq", number, 0, 12, 1_700_000_000_000, 3, begin) + b"\0"
+
+    led = struct.pack(">ih", 0, 0) + b"\0" + b"\x03" + producer(1000, -1) + producer(2000, 4_711) + b"\0"
+    not_led = struct.pack(">ih", 1, 6) + b"\0" + b"\x01" + b"\0"
+    topics = b"\x02" + _compact("log-0") + b"\x03" + led + not_led + b"\0\0"
+
+    with _server(_flexible((61, 0), topics)) as port:
+        assert open_since(ADDRESS, port, [("log-0", 0), ("log-0", 1)], 5) == [(("log-0", 0), 2000, 4_711)]
 
 
 def test_a_broker_that_still_loads_transactions_says_so() -> None:

@@ -1,0 +1,50 @@
+"""When transactions were open in a partition, by looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from chaoskit.contract.checkers.checker import Part
+from chaoskit.model.observations.transactions import OpenTransactions
+from checkers.arrays.view import LogView
+
+
+class OpenStay(NamedTuple):
+    """A time in which a transaction was open.
+
+    Attributes:
+        name: the name of its producer.
+        position: where its first message is.
+        since_ns: when it was first seen.
+        until_ns: when it was last seen.
+        op: the operation that saw it last.
+    """
+
+    name: str
+    position: int
+    since_ns: int
+    until_ns: int
+    op: int
+
+
+def stays(part: Part) -> list[OpenStay]:
+    """Return when each transaction was open that was seen at more than one look, in order of its first message."""
+    seen = OpenTransactions.read(part.observations)
+    if not seen.op.size:
+        return []
+    rows = part.view(LogView).operations
+    at_ns = rows.start_ns[rows.rows_of(seen.op)]
+    last: dict[tuple[str, int, int], tuple[int, int]] = {}
+    keys = zip(seen.name, seen.position.tolist(), seen.since_ns.tolist(), strict=True)
+    for key, at, op in zip(keys, at_ns.tolist(), seen.op.tolist(), strict=True):
+        last[key] = max(last.get(key, (at, op)), (at, op))
+    return sorted((OpenStay(*key, *end) for key, end in last.items()), key=lambda stay: (stay.position, stay.since_ns))
+
+
+def holding(known: Sequence[OpenStay], position: int, since_ns: int, until_ns: int) -> Iterator[OpenStay]:
+    """Yield the transactions, some of whose messages come before a position, that were open at some time of an
+    interval: readers of committed messages cannot pass them."""
+    for stay in known:
+        if stay.position <= position and stay.since_ns <= until_ns and since_ns <= stay.until_ns:
+            yield stay

@@ -1,0 +1,47 @@
+"""A transaction is recorded once it was open at two looks, with the time of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaoskit.contract.systems.service import OpenTransaction, Placed
+from chaoskit.contract.workloads.datamodel import LOG
+from chaoskit.history.compacting.finish import finish
+from chaoskit.history.format.models import write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.model.observations.transactions import OpenTransactions
+from chaoskit.run.transaction_watch import TransactionWatch
+
+PLACE = "run-log-0", 1
+
+
+class _Looks:
+    def __init__(self, *looks: Sequence[str]) -> None:
+        self._looks = iter(looks)
+
+    def open_transactions(self, placements: Sequence[Placed]) -> list[OpenTransaction]:
+        return [OpenTransaction(PLACE, 40 + len(name), f"run-{name}") for name in next(self._looks)]
+
+
+def test_what_was_open_at_two_looks_is_recorded_with_the_first(tmp_path: Path) -> None:
+    wal = tmp_path / "wal"
+    wal.mkdir()
+    (tmp_path / "scenario.yaml").write_text("name: watched\nimported: {}\n")
+    write_origin(wal)
+    write_topics(wal, {"log-0": LOG.name})
+    watch = TransactionWatch(_Looks(["pay"], ["pay", "mail"], [], ["pay"], ["pay"]), wal, 3, 1, "run-")
+    for second in range(5):
+        watch.look(second * 1000, [])
+    watch.close()
+    finish(tmp_path)
+
+    (partition,) = History.open(tmp_path).partitions
+    seen = OpenTransactions.read(read_observations(partition))
+
+    assert (partition.topic, partition.partition) == ("log-0", 1)
+    assert list(zip(seen.name, seen.position.tolist(), seen.since_ns.tolist(), strict=True)) == [
+        ("pay", 43, 0),
+        ("pay", 43, 3000),
+    ]
