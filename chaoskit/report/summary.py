@@ -108,7 +108,8 @@ def describe_example(example: Mapping[str, Any]) -> str:
     parts = [f"{where}: {this}"]
     if "lasted_ms" in example:
         lasted = f"{where} for {example['lasted_ms']:,.0f} ms from {example['since_ns'] / SECOND:.3f} s"
-        parts = [f"{lasted}: after {other}", *([f"until {this}"] if this else [])]
+        ends = [*([f"after {other}"] if other else []), *([f"until {this}"] if this else [])]
+        parts = [f"{lasted}: {'; '.join(ends)}"]
     elif "other_position" in example and not example.keys() & {"other_op", "other_value"}:
         parts.append(f"the log ends at {_position(example, 'other_position')}")
     elif other:
