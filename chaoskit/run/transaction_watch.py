@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaoskit.contract.power import optional
-from chaoskit.contract.systems.service import OpenTransaction, Placed, Service, TransactionLooks
+from chaoskit.contract.systems.service import Placed, Service, TransactionLooks
 from chaoskit.contract.workloads.traits import Transactions
 from chaoskit.history.format.origin import read_run_id
 from chaoskit.history.recording.recorder import WalRecorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.model.observations.transactions import StillOpen
+from chaoskit.model.place import Place
 from chaoskit.scenario.plan import Plan
 
 _CLIENT, _LOOK = "survey-0", "look"
@@ -32,7 +33,7 @@ class TransactionWatch:
         self._looks = looks
         self._wal = WalWriter(wal, _CLIENT, process)
         self._recorder = WalRecorder(self._wal, run_id, namespace)
-        self._since_ns: dict[OpenTransaction, int] = {}
+        self._since_ns: dict[Place, dict[int, int]] = {}
 
     def look(self, at_ns: int, placements: Sequence[Placed]) -> None:
         """Look once, `at_ns` after the start of the run.
@@ -40,14 +41,20 @@ class TransactionWatch:
         Raises:
             HistoryFull: there is no space to record it.
         """
-        before = self._since_ns
-        now_open = self._looks.open_transactions(placements)
-        self._since_ns = {seen: before.get(seen, at_ns) for seen in now_open}
-        lasting = [(seen, since_ns) for seen, since_ns in self._since_ns.items() if seen in before]
+        lasting: list[tuple[Place, StillOpen]] = []
+        for place, transactions in self._looks.open_transactions(placements).items():
+            before = self._since_ns.get(place, {})
+            # Where nobody tells for a while, what is there afterwards was open meanwhile: positions are given once.
+            self._since_ns[place] = {seen.position: before.get(seen.position, at_ns) for seen in transactions}
+            lasting += [
+                (place, StillOpen(seen.name, seen.position, before[seen.position]))
+                for seen in transactions
+                if seen.position in before
+            ]
         if lasting:
             with self._recorder.operation(_LOOK) as op:
-                for seen, since_ns in lasting:
-                    self._recorder.observe(op, *seen.place, StillOpen(seen.name, seen.position, since_ns))
+                for place, still_open in lasting:
+                    self._recorder.observe(op, *place, still_open)
 
     def close(self) -> None:
         """Close its log."""

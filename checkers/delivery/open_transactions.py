@@ -35,11 +35,11 @@ def stays(part: Part) -> list[OpenStay]:
         return []
     rows = part.view(LogView).operations
     at_ns = rows.start_ns[rows.rows_of(seen.op)]
-    last: dict[tuple[str, int, int], tuple[int, int]] = {}
-    keys = zip(seen.name, seen.position.tolist(), seen.since_ns.tolist(), strict=True)
-    for key, at, op in zip(keys, at_ns.tolist(), seen.op.tolist(), strict=True):
-        last[key] = max(last.get(key, (at, op)), (at, op))
-    return sorted((OpenStay(*key, *end) for key, end in last.items()), key=lambda stay: (stay.position, stay.since_ns))
+    last: dict[tuple[int, int], OpenStay] = {}
+    columns = seen.name, seen.position.tolist(), seen.since_ns.tolist(), at_ns.tolist(), seen.op.tolist()
+    for stay in sorted(map(OpenStay, *columns), key=lambda stay: (stay.until_ns, stay.op)):
+        last[stay.position, stay.since_ns] = stay  # by its last name: before, its coordinator may not have answered
+    return [last[key] for key in sorted(last)]
 
 
 def holding(known: Sequence[OpenStay], position: int, since_ns: int, until_ns: int) -> Iterator[OpenStay]:

@@ -122,12 +122,10 @@ class OpenTransaction(NamedTuple):
     """A transaction that has written to a partition, and has not ended.
 
     Attributes:
-        place: the partition, by the topic's name in the system.
         position: where its first message is.
         name: the name of its producer, in the system.
     """
 
-    place: Place
     position: int
     name: str
 
@@ -136,8 +134,8 @@ class OpenTransaction(NamedTuple):
 class TransactionLooks(Protocol):
     """Optional power of a service: tell which transactions are open."""
 
-    def open_transactions(self, placements: Sequence[Placed]) -> Sequence[OpenTransaction]:
-        """Return those of some partitions, as far as somebody tells.
+    def open_transactions(self, placements: Sequence[Placed]) -> Mapping[Place, Sequence[OpenTransaction]]:
+        """Return those of some partitions; partitions of which nobody tells are left out.
 
         It is called about once a second during the load of transactions, also while faults are active.
 

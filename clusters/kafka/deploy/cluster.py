@@ -19,7 +19,7 @@ from clusters.kafka.deploy.ensemble import Ensemble
 from clusters.kafka.deploy.nodes import KafkaNodes
 from clusters.kafka.deploy.probe import PartitionState, answers
 from clusters.kafka.deploy.service import KafkaService
-from clusters.kafka.deploy.transaction_looks import KafkaTransactionLooks
+from clusters.kafka.deploy.transaction_looks import transaction_looks
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.operate.operators import operators_of
 from clusters.kafka.security import Credentials
@@ -74,8 +74,7 @@ class KafkaCluster(KafkaService):
             leave_zookeeper=self._leave_zookeeper,
         )
         tiering = [KafkaTiering(brokers)] if options.tiered_storage else []
-        looks = [] if options.security else [KafkaTransactionLooks(brokers)]  # it asks without a login
-        self._holders += [installed, self._nodes, reporter, *tiering, *looks, *operators]
+        self._holders += [installed, self._nodes, reporter, *tiering, *transaction_looks(options, brokers), *operators]
 
     def _leave_zookeeper(self) -> None:
         self._ensemble = None

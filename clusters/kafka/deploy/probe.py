@@ -141,9 +141,11 @@ def transactions(address: str, port: int, timeout_s: float) -> dict[str, LatestT
     return latest
 
 
-def open_since(address: str, port: int, places: Sequence[Place], timeout_s: float) -> list[tuple[Place, int, int]]:
-    """Return the open transactions of partitions that this broker leads: the partition, the producer's id, and where
-    its first message is. Of others it tells nothing.
+def open_since(
+    address: str, port: int, places: Sequence[Place], timeout_s: float
+) -> dict[Place, list[tuple[int, int]]]:
+    """Return the open transactions of each of some partitions that this broker leads: the producer's id, and where the
+    first message is. Those that it does not lead are left out.
 
     Raises:
         OSError: it does not answer in time, or is older than Kafka 2.8.
@@ -157,22 +159,23 @@ def open_since(address: str, port: int, places: Sequence[Place], timeout_s: floa
         asked += compact(topic) + unsigned(len(numbers) + 1) + struct.pack(f">{len(numbers)}i", *numbers) + NO_TAGS
     response = flexible(address, port, _PRODUCERS, asked + NO_TAGS, timeout_s)
     response.skip(4)  # throttle time
-    found: list[tuple[Place, int, int]] = []
+    since: dict[Place, list[tuple[int, int]]] = {}
     for _ in range(response.varint() - 1):
         topic = response.compact()
         for _ in range(response.varint() - 1):
             place = topic, response.integer("i")
-            response.skip(2)  # error: then there are no producers
-            response.compact()
+            led = response.integer("h") == 0
+            response.compact()  # error in words
+            own = since.setdefault(place, []) if led else []
             for _ in range(response.varint() - 1):
                 producer = response.integer("q")
                 response.skip(4 + 4 + 8 + 4)  # epoch, last sequence number, last time, coordinator's epoch
                 if (begin := response.integer("q")) >= 0:
-                    found.append((place, producer, begin))
+                    own.append((producer, begin))
                 response.tags()
             response.tags()
         response.tags()
-    return found
+    return since
 
 
 def local_start(address: str, port: int, place: Place, timeout_s: float) -> int:

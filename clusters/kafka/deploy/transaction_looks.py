@@ -10,15 +10,20 @@ from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import OpenTransaction, Placed
 from chaoskit.model.place import Place
 from clusters.kafka import roles
+from clusters.kafka.artifacts import parse_version
 from clusters.kafka.deploy.probe import open_since
-from clusters.kafka.settings import BROKER_PORT
+from clusters.kafka.settings import BROKER_PORT, KafkaOptions
 
 _ANSWER_TIMEOUT_S = 0.2
 """A running broker answers in milliseconds; a paused one must not hold up the others."""
 
 
+_SINCE = (3,)
+"""The first release whose brokers answer both questions (KIP-664)."""
+
+
 class KafkaTransactionLooks:
-    """The power `TransactionLooks` of `chaoskit.contract.systems.service`, from Kafka 3.0 on.
+    """The power `TransactionLooks` of `chaoskit.contract.systems.service`.
 
     A transaction is named by its transactional id; by the id of its producer if no coordinator knows that any more, as
     of one that hangs.
@@ -30,19 +35,25 @@ class KafkaTransactionLooks:
     def __init__(self, brokers: Sequence[ServiceHost]) -> None:
         self._brokers = brokers
 
-    def open_transactions(self, placements: Sequence[Placed]) -> list[OpenTransaction]:
+    def open_transactions(self, placements: Sequence[Placed]) -> dict[Place, list[OpenTransaction]]:
         led: dict[str, list[Place]] = {}
         for placed in placements:
             led.setdefault(placed.leader, []).append(placed.place)
-        since = []
+        since: dict[Place, list[tuple[int, int]]] = {}
         for host in self._brokers:
             if host.name in led:
                 with suppress(OSError, struct.error):
-                    since += open_since(host.address, BROKER_PORT, led[host.name], _ANSWER_TIMEOUT_S)
-        if not since:
-            return []
-        names = {latest.producer: name for name, latest in roles.transactions(self._brokers).items()}
-        return [
-            OpenTransaction(place, position, names.get(producer, f"producer {producer}"))
-            for place, producer, position in since
-        ]
+                    since |= open_since(host.address, BROKER_PORT, led[host.name], _ANSWER_TIMEOUT_S)
+        names: dict[int, str] = {}
+        if any(since.values()):
+            names = {latest.producer: name for name, latest in roles.transactions(self._brokers).items()}
+        return {
+            place: [OpenTransaction(begin, names.get(producer, f"producer {producer}")) for producer, begin in own]
+            for place, own in since.items()
+        }
+
+
+def transaction_looks(options: KafkaOptions, brokers: Sequence[ServiceHost]) -> list[KafkaTransactionLooks]:
+    """Return what tells of the transactions of a cluster: nothing where brokers ask for a login, or are too old."""
+    tell = options.security is None and parse_version(options.version) >= _SINCE
+    return [KafkaTransactionLooks(brokers)] if tell else []

@@ -24,10 +24,13 @@ def found(story: Story) -> set[tuple[Any, ...]]:
 
 
 def defined(looks: list[Look]) -> set[tuple[Any, ...]]:
-    """A transaction is its name, its first message, and when it was first seen; it was open until it was last seen."""
+    """A transaction is its first message, and when it was first seen; it was open until it was last seen, by the name
+    that it had then."""
     result = set()
-    for _, name, position, since in looks:
-        until = max(look[0] for look in looks if look[1:] == (name, position, since))
+    for _, _, position, since in looks:
+        own = [look for look in looks if look[2:] == (position, since)]
+        until = max(look[0] for look in own)
+        name = [look[1] for look in own if look[0] == until][-1]
         if until - since >= LEAST_MS:
             result.add((f"by a transaction of {name}", position, since, until))
     return result

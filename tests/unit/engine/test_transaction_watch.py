@@ -1,4 +1,4 @@
-"""A transaction is recorded once it was open at two looks, with the time of the first."""
+"""A transaction is recorded once it was open at two looks, with the time of the first; nobody may tell in between."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.model.observations.transactions import OpenTransactions
+from chaoskit.model.place import Place
 from chaoskit.run.transaction_watch import TransactionWatch
 
 PLACE = "run-log-0", 1
 
 
 class _Looks:
-    def __init__(self, *looks: Sequence[str]) -> None:
+    def __init__(self, *looks: Sequence[str] | None) -> None:
         self._looks = iter(looks)
 
-    def open_transactions(self, placements: Sequence[Placed]) -> list[OpenTransaction]:
-        return [OpenTransaction(PLACE, 40 + len(name), f"run-{name}") for name in next(self._looks)]
+    def open_transactions(self, placements: Sequence[Placed]) -> dict[Place, list[OpenTransaction]]:
+        names = next(self._looks)
+        if names is None:
+            return {}
+        return {PLACE: [OpenTransaction(40 + len(name), f"run-{name}") for name in names]}
 
 
 def test_what_was_open_at_two_looks_is_recorded_with_the_first(tmp_path: Path) -> None:
@@ -31,8 +35,8 @@ def test_what_was_open_at_two_looks_is_recorded_with_the_first(tmp_path: Path) -
     (tmp_path / "scenario.yaml").write_text("name: watched\nimported: {}\n")
     write_origin(wal)
     write_topics(wal, {"log-0": LOG.name})
-    watch = TransactionWatch(_Looks(["pay"], ["pay", "mail"], [], ["pay"], ["pay"]), wal, 3, 1, "run-")
-    for second in range(5):
+    watch = TransactionWatch(_Looks(["pay"], ["pay", "mail"], [], ["pay"], None, ["pay"]), wal, 3, 1, "run-")
+    for second in range(6):
         watch.look(second * 1000, [])
     watch.close()
     finish(tmp_path)

@@ -234,7 +234,7 @@ def test_the_open_transactions_of_a_leader_are_read() -> None:
     topics = b"\x02" + _compact("log-0") + b"\x03" + led + not_led + b"\0\0"
 
     with _server(_flexible((61, 0), topics)) as port:
-        assert open_since(ADDRESS, port, [("log-0", 0), ("log-0", 1)], 5) == [(("log-0", 0), 2000, 4_711)]
+        assert open_since(ADDRESS, port, [("log-0", 0), ("log-0", 1)], 5) == {("log-0", 0): [(2000, 4_711)]}
 
 
 def test_a_broker_that_still_loads_transactions_says_so() -> None:
