@@ -162,11 +162,9 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     at_ns, _ = view.committed
     place, committed_ns = int(view.place[index]), int(at_ns[index])
-    end = _end_of_owner(view, place, first_ns, again_ns)
-    if end is None:
-        end = view.ends.between(first_ns - _NOTICED_NS, again_ns)
-        if end is not None and len(view.sinks) == 1 and not _committed_before(view, committed_ns, end):
-            end = None  # only a relay need not own the partition
+    end, other = _end_of_owner(view, place, first_ns, again_ns), view.ends.between(first_ns - _NOTICED_NS, again_ns)
+    if end is None and other is not None and (len(view.sinks) > 1 or _committed_before(view, committed_ns, other)):
+        end = other  # a relay need not own the partition
     if end is not None:
         if _committed_before(view, committed_ns, end):
             return _of_end_after_commit(view, index, end, first_ns, again_ns)
@@ -178,6 +176,11 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
         )
     if committed_ns != NONE and again_ns - _NOTICED_NS > committed_ns + view.commit_gap_ns:
         return Blame("its offset had been committed before: something else repeats it")
+    if other is not None:
+        return Blame(
+            f"its instance went on running and its partition did not move; {_ended(view, other)}, which did not own "
+            "it: a relay repeats what it had not marked yet, or its own instance what timed out, without idempotence"
+        )
     return Blame(
         "its instance went on running and its partition did not move: it repeats what timed out, without idempotence; "
         "leave that to an idempotent producer, or send a key",
