@@ -114,11 +114,18 @@ class Survey:
                 self._log.record(place, standing)
             tiered = {} if self._tiering is None else self._tiering.tiered(placements)
             self._tiers.record(at_ns, {(self._in_history(name), number): end for (name, number), end in tiered.items()})
-            if self._transactions is not None:
-                self._transactions.look(at_ns, placements)
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults
-            words = str(error) if isinstance(error, ChaoskitError) else f"bug: {error!r}"
-            if not self.problems:
-                self.problems.append(f"placements were not recorded: {words}")
+            self._missed("placements", error)
+            return
+        if self._transactions is not None:
+            try:
+                self._transactions.look(placements)
+            except Exception as error:  # noqa: BLE001  # as above
+                self._missed("open transactions", error)
+
+    def _missed(self, what: str, error: Exception) -> None:
+        words = str(error) if isinstance(error, ChaoskitError) else f"bug: {error!r}"
+        if not any(problem.startswith(what) for problem in self.problems):
+            self.problems.append(f"{what} were not recorded: {words}")

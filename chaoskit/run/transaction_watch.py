@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,44 +26,54 @@ class TransactionWatch:
         looks: tells which are open.
         wal: the run's `wal` folder.
         process: the number of its process in the history.
+        origin_ns: start of the run, CLOCK_MONOTONIC.
         run_id: identifies the run.
         namespace: how names in the system begin.
     """
 
-    def __init__(self, looks: TransactionLooks, wal: Path, process: int, run_id: int, namespace: str) -> None:
+    def __init__(  # noqa: PLR0917 - what a recorder needs
+        self, looks: TransactionLooks, wal: Path, process: int, origin_ns: int, run_id: int, namespace: str
+    ) -> None:
         self._looks = looks
         self._wal = WalWriter(wal, _CLIENT, process)
         self._recorder = WalRecorder(self._wal, run_id, namespace)
-        self._since_ns: dict[Place, dict[int, int]] = {}
+        self._origin_ns = origin_ns
+        self._since_ns: dict[Place, dict[tuple[int, int], int]] = {}
 
-    def look(self, at_ns: int, placements: Sequence[Placed]) -> None:
-        """Look once, `at_ns` after the start of the run.
+    def look(self, placements: Sequence[Placed]) -> None:
+        """Look once. What is seen first was open when the answers had come; what is seen again, when they were asked
+        for.
 
         Raises:
             HistoryFull: there is no space to record it.
         """
-        lasting: list[tuple[Place, StillOpen]] = []
-        for place, transactions in self._looks.open_transactions(placements).items():
+        asked_ns, lasting = time.monotonic_ns(), list[tuple[Place, StillOpen]]()
+        answers = self._looks.open_transactions(placements)
+        answered_ns = time.monotonic_ns() - self._origin_ns
+        for place, transactions in answers.items():
             before = self._since_ns.get(place, {})
-            # Where nobody tells for a while, what is there afterwards was open meanwhile: positions are given once.
-            self._since_ns[place] = {seen.position: before.get(seen.position, at_ns) for seen in transactions}
+            # Where nobody tells for a while, what is there afterwards was open meanwhile: no producer begins twice at
+            # one position.
+            since_ns = {(seen.position, seen.producer): answered_ns for seen in transactions}
+            self._since_ns[place] = {key: before.get(key, at_ns) for key, at_ns in since_ns.items()}
             lasting += [
-                (place, StillOpen(seen.name, seen.position, before[seen.position]))
+                (place, StillOpen(seen.name, seen.position, before[seen.position, seen.producer]))
                 for seen in transactions
-                if seen.position in before
+                if (seen.position, seen.producer) in before
             ]
         if lasting:
-            with self._recorder.operation(_LOOK) as op:
-                for place, still_open in lasting:
-                    self._recorder.observe(op, *place, still_open)
+            op = self._recorder.invoke(_LOOK, asked_ns)
+            for place, still_open in lasting:
+                self._recorder.observe(op, *place, still_open)
+            self._recorder.complete(op)
 
     def close(self) -> None:
         """Close its log."""
         self._wal.close()
 
 
-def watch_of(
-    plan: Plan, service: Service, wal: Path, namespace: str, number: Callable[[], int]
+def watch_of(  # noqa: PLR0917 - what a recorder needs
+    plan: Plan, service: Service, wal: Path, origin_ns: int, namespace: str, number: Callable[[], int]
 ) -> TransactionWatch | None:
     """Return what looks at the transactions of a trial; None if there are none, or the system does not tell.
 
@@ -70,10 +81,11 @@ def watch_of(
         plan: the plan.
         service: the running system.
         wal: the run's `wal` folder.
+        origin_ns: start of the run, CLOCK_MONOTONIC.
         namespace: how names in the system begin.
         number: returns the next process number of the history.
     """
     looks = optional(service, TransactionLooks)
     if looks is None or (plan.application is None and plan.declared.get(Transactions) is None):
         return None
-    return TransactionWatch(looks, wal, number(), read_run_id(wal), namespace)
+    return TransactionWatch(looks, wal, number(), origin_ns, read_run_id(wal), namespace)

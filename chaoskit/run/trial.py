@@ -90,8 +90,9 @@ class Trial:
             journal, held = self._deployment.journal, self._interrupted.held
             order = make_order(self._plan, self._deployment, self._folder, self._tenancy)
             fleet = Fleet(self._folder, journal, order, crew, seats, held=held)
-            watch = watch_of(self._plan, self._service, self._folder / "wal", self._tenancy.in_system(""), fleet.number)
-            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._tenancy.in_history, watch)
+            wal, namespace = self._folder / "wal", self._tenancy.in_system("")
+            watch = watch_of(self._plan, self._service, wal, self._origin_ns, namespace, fleet.number)
+            survey = Survey(self._service, wal, self._origin_ns, self._tenancy.in_history, watch)
             try:
                 self._drive(fleet, survey, seats)
             finally:

@@ -36,7 +36,7 @@ def findings_of(
         setting: the partition.
         anomaly: the anomaly.
         details: the possible reasons of this anomaly; if empty, `detail` is null.
-        detail: index into `details`, for each finding or for all.
+        detail: index into `details`, for each finding or for all; `NONE`: it has no reason.
         value: value that the finding is about; in all evidence, `NONE` is stored as null.
         position: its position.
         op: operation that showed it.
@@ -117,5 +117,5 @@ def _word(word: str, count: int) -> pa.Array:
 
 
 def _reasons(details: Sequence[str], chosen: Ints) -> pa.Array:
-    indices = pa.array(chosen.astype(np.int32), mask=np.full(chosen.size, not details))
+    indices = pa.array(chosen.astype(np.int32), mask=(chosen == NONE) | (not details))
     return pa.DictionaryArray.from_arrays(indices, pa.array(details, pa.string()))

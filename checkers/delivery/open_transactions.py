@@ -9,6 +9,9 @@ from chaoskit.contract.checkers.checker import Part
 from chaoskit.model.observations.transactions import OpenTransactions
 from checkers.arrays.view import LogView
 
+_LOOKS_NS = 2_000_000_000
+"""From one look to the next takes a second, or longer if somebody does not answer."""
+
 
 class OpenStay(NamedTuple):
     """A time in which a transaction was open.
@@ -42,9 +45,9 @@ def stays(part: Part) -> list[OpenStay]:
     return [last[key] for key in sorted(last)]
 
 
-def holding(known: Sequence[OpenStay], position: int, since_ns: int, until_ns: int) -> Iterator[OpenStay]:
-    """Yield the transactions, some of whose messages come before a position, that were open at some time of an
-    interval: readers of committed messages cannot pass them."""
+def holding(known: Sequence[OpenStay], before: int, position: int, at_ns: int) -> Iterator[OpenStay]:
+    """Yield the transactions that were open at a time, and begin behind one position and not behind another: who reads
+    committed messages, and had read up to the former, could not pass them."""
     for stay in known:
-        if stay.position <= position and stay.since_ns <= until_ns and since_ns <= stay.until_ns:
+        if before < stay.position <= position and stay.since_ns <= at_ns <= stay.until_ns + _LOOKS_NS:
             yield stay

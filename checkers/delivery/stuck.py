@@ -119,8 +119,8 @@ def subscription_cases(part: Part, subscription: SubscriptionActivity) -> pa.Tab
 def _unread(
     view: LogView, begin: int, own: Flags, quiet: list[Span], *, open_: Sequence[OpenStay] = (), anywhere: bool = False
 ) -> pa.Table:
-    """Return a finding for each of these silences in which a message waited all the time, with the transactions that
-    were open before that message meanwhile."""
+    """Return a finding for each of these silences in which a message waited all the time, and with it the transactions
+    that were still open before that message when the bound ended, and which the reader had not passed."""
     rows, reads = view.operations, view.receives
     known = delivered(view, np.unique(np.append(rows.process[reads.operation[own]], rows.process[begin])))
     acked = np.flatnonzero(known.send != NONE)
@@ -137,13 +137,13 @@ def _unread(
             sends.append(known.send[acked[waiting[0]]])
             positions.append(known.position[acked[waiting[0]]])
             ends.append(max(from_ns, int(acked_ns[waiting[0]])) + view.setting.bound_ns)
-            words.append(_behind(holding(open_, positions[-1], silent_ns, ends[-1])))
-    send, known_words = np.array(sends, np.int64), list(dict.fromkeys(words))
+            words.append(_behind(holding(open_, int(before), positions[-1], ends[-1])))
+    send, reasons = np.array(sends, np.int64), list(dict.fromkeys(filter(None, words)))
     return findings_of(
         view.setting,
         STUCK,
-        details=known_words if any(words) else (),
-        detail=np.array([known_words.index(behind) for behind in words], np.int64),
+        details=reasons,
+        detail=np.array([reasons.index(behind) if behind else NONE for behind in words], np.int64),
         value=view.sends.value[send],
         position=np.array(positions, np.int64),
         op=np.full(send.size, rows.op[begin]),
@@ -154,9 +154,7 @@ def _unread(
 
 def _behind(open_: Iterable[OpenStay]) -> str:
     names = [f"{stay.name} (from {stay.since_ns / 1e9:.1f} s on, from position {stay.position:,} on)" for stay in open_]
-    return (
-        f"behind the open transaction of {' and '.join(names)}" if names else "behind no transaction that was seen open"
-    )
+    return f"behind the open transaction of {' and '.join(names)}" if names else ""
 
 
 def _unpaused(part: Part, view: LogView, begin: int) -> list[Span]:

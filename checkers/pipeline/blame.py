@@ -114,7 +114,7 @@ def _of_commit(view: PipelineView, index: int, committed_ns: int) -> Blame | Non
             # Of those who share a partition, nobody knows which one had it.
             it = "it" if instance != NONE else "if that one had it, it"
             habit = f"{it} commits before its work is done; {_ONCE_DONE}"
-            if back := view.steps_back(place, instance, int(view.ends.at_ns[end])):
+            if instance != NONE and (back := view.steps_back(place, instance, int(view.ends.at_ns[end]))):
                 habit = f"its commits went back {back:,} {'time' if back == 1 else 'times'}: {_AS_FINISHED}"
             return Blame(
                 f"its offset was committed at {_s(committed_ns)}, and {_ended(view, end)}: {habit}",
@@ -163,12 +163,12 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     at_ns, _ = view.committed
     place, committed_ns = int(view.place[index]), int(at_ns[index])
     end, other = _end_of_owner(view, place, first_ns, again_ns), view.ends.between(first_ns - _NOTICED_NS, again_ns)
-    if end is None and other is not None and (len(view.sinks) > 1 or _committed_before(view, committed_ns, other)):
+    if end is None and other is not None and _committed_before(view, committed_ns, other):
         end = other  # a relay need not own the partition
     if end is not None:
         if _committed_before(view, committed_ns, end):
             return _of_end_after_commit(view, index, end, first_ns, again_ns)
-        return _of_end_before_commit(view, place, end)
+        return _of_end_before_commit(view, index, end, first_ns)
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return Blame(
             "the partition went to another instance after the output and before its offset was committed: it does not "
@@ -223,10 +223,14 @@ def _of_end_after_commit(view: PipelineView, index: int, end: int, first_ns: int
     return Blame(f"{committed}, before {_ended(view, end)}: something else repeats it, such as a relay {unmarked}")
 
 
-def _of_end_before_commit(view: PipelineView, place: int, end: int) -> Blame:
-    """Return what an end between the output of an input and its commit says of who ended."""
-    ended = f"{_ended(view, end)} after the output and before its offset was committed"
+def _of_end_before_commit(view: PipelineView, index: int, end: int, first_ns: int) -> Blame:
+    """Return what an end between the output of an input and its commit says of who ended, the input's owner if that is
+    known."""
+    place = int(view.place[index])
     owner = view.owner(place, int(view.ends.at_ns[end]))
+    unknown = _owners(view, place, first_ns - _NOTICED_NS, first_ns, first_ns + _NOTICED_NS) == [None]
+    who = f"{_ended(view, end)}, if that one had it," if unknown else _ended(view, end)
+    ended = f"{who} after the output and before its offset was committed"
     if view.ends.words[end] == _CLEAN:
         habit = "it does not commit before it ends; commit, and wait for that"
     else:

@@ -96,10 +96,13 @@ def of_unconfirmed(view: PipelineView, index: int) -> Blame:
     """Return why none of the outputs of an input was confirmed."""
     record = _record(view)
     last = int(record.of(index, PUBLISHED)[-1])
-    instance, life = int(record.instance[last]), _life(view, last)
+    instance = int(record.instance[last])
     if ((record.act == CONFIRMED) & (record.instance == instance)).any():
-        return Blame(f"application-{instance} published it last, and no confirm of it was seen", life)
-    return Blame(f"nothing was ever confirmed to application-{instance}: it does not ask for publisher confirms", life)
+        return Blame(f"application-{instance} published it last, and no confirm of it was seen")
+    return Blame(
+        f"nothing was ever confirmed to application-{instance}: it asks for no publisher confirms, or its queues took "
+        "nothing"
+    )
 
 
 def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) -> Blame:

@@ -123,10 +123,12 @@ class OpenTransaction(NamedTuple):
 
     Attributes:
         position: where its first message is.
-        name: the name of its producer, in the system.
+        producer: the number of its producer.
+        name: the name of its producer, in the system; as far as somebody tells, else its number in words.
     """
 
     position: int
+    producer: int
     name: str
 
 

@@ -257,13 +257,13 @@ def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
 
 def _findings_by_fault(explained: Explained, ended: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, Any]]:
     """Return how many findings of each anomaly each fault explains, alone or with others."""
-    counts: dict[int, dict[str, int]] = {}
+    counts: dict[int, dict[str, int]] = {number: dict(own) for number, own in ended.items()}
     for name, causes in explained.causes.items():
         for cause, count in causes:
             for effect in cause.story.faults if cause is not None else ():
                 own = counts.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
-    return {number: {"found": {**ended.get(number, {}), **counts.get(number, {})}} for number in {*counts, *ended}}
+    return {number: {"found": own} for number, own in counts.items()}
 
 
 def _without_cause(explained: Explained) -> list[tuple[str, int, int]]:

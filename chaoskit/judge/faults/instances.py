@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from typing_extensions import TypedDict
 
+from chaoskit.contract.guarantees.act import Act
+from chaoskit.contract.guarantees.guarantee import Effect
 from chaoskit.contract.workloads.application import APPLICATION
-from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
+from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.judge.timing.counting import is_word
 from chaoskit.model.observations.pipeline import EXIT
@@ -51,6 +52,7 @@ def instance_ends(history: History, subject: Subject) -> list[InstanceEnd]:
     hosts = subject.plan.scenario.cluster.application_hosts if subject.plan else []
     if not hosts:
         return []
+    ending = [effect for effect in effects(history.recorded_faults) if effect.acts & Act.ENDS and effect.proved]
     operations = history.operations.select(["op", "client", "f", "start_ns", "error"])
     ends = operations.filter(pa.array(is_word(operations["f"], EXIT)))
     rows = (
@@ -62,14 +64,15 @@ def instance_ends(history: History, subject: Subject) -> list[InstanceEnd]:
             row["client"],
             row["start_ns"],
             row["error"] or "",
-            _fault_on(hosts, row["client"], row["start_ns"], history.recorded_faults),
+            _fault_on(hosts, row["client"], row["start_ns"], ending),
         )
         for row in rows
     ]
 
 
 def found_by_ends(ends: Sequence[InstanceEnd], findings: pa.Table) -> dict[int, dict[str, int]]:
-    """Return how many findings of each anomaly follow from the end of an instance by a fault, by the fault's number.
+    """Return how many findings of each anomaly follow from the end of an instance by a fault, and are explained by no
+    fault yet, by the fault's number.
 
     Args:
         ends: the ends of instances.
@@ -78,7 +81,8 @@ def found_by_ends(ends: Sequence[InstanceEnd], findings: pa.Table) -> dict[int, 
     fault_of = {end.op: end.fault for end in ends if end.fault is not None}
     if not fault_of:
         return {}
-    known = findings.filter(pc.greater(pc.list_value_length(findings["other_ops"]), 0))
+    blames = pc.greater(pc.list_value_length(findings["other_ops"]), 0)
+    known = findings.filter(pc.and_(blames, pc.is_null(findings["fault"])))
     blamed = pc.list_element(known["other_ops"], 0).to_pylist()
     counts: dict[int, dict[str, int]] = {}
     pairs = Counter(zip(known["anomaly"].to_pylist(), blamed, strict=True))
@@ -91,24 +95,19 @@ def found_by_ends(ends: Sequence[InstanceEnd], findings: pa.Table) -> dict[int, 
 
 def ended_by_themselves(ends: Sequence[InstanceEnd], load_end_ns: int) -> list[EndedTold]:
     """Return how often each instance ended by itself before the end of the load."""
-    first_ns: dict[tuple[str, str], int] = {}
-    counts: Mapping[tuple[str, str], int] = Counter(
-        (end.instance, end.how) for end in ends if end.fault is None and end.at_ns < load_end_ns
-    )
-    for end in ends:
-        first_ns.setdefault((end.instance, end.how), end.at_ns)
+    own = [end for end in ends if end.fault is None and end.at_ns < load_end_ns]
+    counts = Counter((end.instance, end.how) for end in own)
+    first_ns = {(end.instance, end.how): end.at_ns for end in reversed(own)}
     return [
         EndedTold(instance=instance, how=how, count=count, first_ms=round(first_ns[instance, how] / 1e6, 1))
         for (instance, how), count in sorted(counts.items())
     ]
 
 
-def _fault_on(hosts: Sequence[str], instance: str, at_ns: int, faults: Sequence[Fault]) -> int | None:
+def _fault_on(hosts: Sequence[str], instance: str, at_ns: int, ending: Sequence[Effect]) -> int | None:
+    """Return the number of the fault that ended an instance: of those that end processes of its host, and held then,
+    the one that began last."""
     number = int(instance.rpartition("-")[2])
     host = hosts[number] if number < len(hosts) else ""
-    holding = [
-        fault.number
-        for fault in faults
-        if host in fault.targets and fault.start_ns <= at_ns <= (inf if fault.healed_ns is None else fault.healed_ns)
-    ]
-    return max(holding, default=None)
+    held = [effect for effect in ending if host in effect.targets and effect.start_ns <= at_ns <= effect.over_ns]
+    return max(held, key=lambda effect: effect.start_ns).number if held else None

@@ -147,7 +147,8 @@ def headline(
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
     parts = _parts(acked, anomalies, complete, sends_per_s, doubts, at_stake, invalid)
-    return "; ".join(filter(None, [*parts, *more, idle]))
+    doubted = f"in doubt: {_first(doubts)}" if doubts and invalid and acked else ""
+    return "; ".join(filter(None, [*parts, *more, idle, doubted]))
 
 
 def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -209,8 +210,6 @@ def _parts(  # noqa: PLR0917 - see `headline`
     if not (losses or gone or unseen) and complete:
         yield f"none of {acked:,} acknowledged messages was found lost" if doubts else _kept(acked, anomalies, at_stake)
     yield from _beside(anomalies)
-    if doubts and invalid:
-        yield f"in doubt: {_first(doubts)}"
 
 
 def _kept(acked: int, anomalies: Mapping[str, Counted], at_stake: int | None) -> str:

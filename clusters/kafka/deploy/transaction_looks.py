@@ -48,7 +48,9 @@ class KafkaTransactionLooks:
         if any(since.values()):
             names = {latest.producer: name for name, latest in roles.transactions(self._brokers).items()}
         return {
-            place: [OpenTransaction(begin, names.get(producer, f"producer {producer}")) for producer, begin in own]
+            place: [
+                OpenTransaction(begin, producer, names.get(producer, f"producer {producer}")) for producer, begin in own
+            ]
             for place, own in since.items()
         }
 

@@ -80,7 +80,7 @@ def test_who_never_asks_for_confirms_is_named() -> None:
     story.write(0)
 
     assert details(story, "unconfirmed-output") == (
-        "nothing was ever confirmed to application-1: it does not ask for publisher confirms"
+        "nothing was ever confirmed to application-1: it asks for no publisher confirms, or its queues took nothing"
     )
 
 
