@@ -51,16 +51,15 @@ class TransactionWatch:
         answers = self._looks.open_transactions(placements)
         answered_ns = time.monotonic_ns() - self._origin_ns
         for place, transactions in answers.items():
-            before = self._since_ns.get(place, {})
-            # Where nobody tells for a while, what is there afterwards was open meanwhile: no producer begins twice at
-            # one position.
-            since_ns = {(seen.position, seen.producer): answered_ns for seen in transactions}
-            self._since_ns[place] = {key: before.get(key, at_ns) for key, at_ns in since_ns.items()}
-            lasting += [
-                (place, StillOpen(seen.name, seen.position, before[seen.position, seen.producer]))
-                for seen in transactions
-                if (seen.position, seen.producer) in before
-            ]
+            before, now = self._since_ns.get(place, {}), dict[tuple[int, int], int]()
+            for seen in transactions:
+                # Where nobody tells for a while, what is there afterwards was open meanwhile: no producer begins twice
+                # at one position.
+                key = seen.position, seen.producer
+                now[key] = before.get(key, answered_ns)
+                if key in before:
+                    lasting.append((place, StillOpen(seen.name, seen.position, before[key])))
+            self._since_ns[place] = now
         if lasting:
             op = self._recorder.invoke(_LOOK, asked_ns)
             for place, still_open in lasting:

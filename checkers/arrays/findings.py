@@ -116,6 +116,12 @@ def _word(word: str, count: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([word]))
 
 
+def coded(words: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return the different reasons among the words of some findings, and for each its index; `NONE` for no words."""
+    codes = {reason: code for code, reason in enumerate(dict.fromkeys(filter(None, words)))}
+    return list(codes), np.array([codes.get(reason, NONE) for reason in words], np.int64)
+
+
 def _reasons(details: Sequence[str], chosen: Ints) -> pa.Array:
     indices = pa.array(chosen.astype(np.int32), mask=(chosen == NONE) | (not details))
     return pa.DictionaryArray.from_arrays(indices, pa.array(details, pa.string()))

@@ -21,7 +21,7 @@ from chaoskit.base.columns import NONE, Flags, Ints, is_one_of
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import FaultWindow, Part, PartitionSetting
 from chaoskit.model.observations.group import ReadingBegan
-from checkers.arrays.findings import findings_of, merged
+from checkers.arrays.findings import coded, findings_of, merged
 from checkers.arrays.models import DELIVERED, FEEDS
 from checkers.arrays.rows import Operations
 from checkers.arrays.view import LogView
@@ -138,12 +138,12 @@ def _unread(
             positions.append(known.position[acked[waiting[0]]])
             ends.append(max(from_ns, int(acked_ns[waiting[0]])) + view.setting.bound_ns)
             words.append(_behind(holding(open_, int(before), positions[-1], ends[-1])))
-    send, reasons = np.array(sends, np.int64), list(dict.fromkeys(filter(None, words)))
+    send, (details, detail) = np.array(sends, np.int64), coded(words)
     return findings_of(
         view.setting,
         STUCK,
-        details=reasons,
-        detail=np.array([reasons.index(behind) if behind else NONE for behind in words], np.int64),
+        details=details,
+        detail=detail,
         value=view.sends.value[send],
         position=np.array(positions, np.int64),
         op=np.full(send.size, rows.op[begin]),

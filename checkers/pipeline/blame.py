@@ -162,13 +162,16 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
     """Return why an input has more outputs than it should, the last one at `again_ns`."""
     at_ns, _ = view.committed
     place, committed_ns = int(view.place[index]), int(at_ns[index])
-    end, other = _end_of_owner(view, place, first_ns, again_ns), view.ends.between(first_ns - _NOTICED_NS, again_ns)
+    owners = _owners(view, place, first_ns - _NOTICED_NS, first_ns, first_ns + _NOTICED_NS)
+    ends = [view.ends.between(first_ns - _NOTICED_NS, again_ns, owner) for owner in owners]
+    end = min((own for own in ends if own is not None), default=None)
+    other = view.ends.between(first_ns - _NOTICED_NS, again_ns)
     if end is None and other is not None and _committed_before(view, committed_ns, other):
         end = other  # a relay need not own the partition
     if end is not None:
         if _committed_before(view, committed_ns, end):
             return _of_end_after_commit(view, index, end, first_ns, again_ns)
-        return _of_end_before_commit(view, index, end, first_ns)
+        return _of_end_before_commit(view, place, end, owned=None not in owners)
     if view.moved(place, first_ns - _NOTICED_NS, again_ns + _NOTICED_NS):
         return Blame(
             "the partition went to another instance after the output and before its offset was committed: it does not "
@@ -186,14 +189,6 @@ def of_repeated(view: PipelineView, index: int, first_ns: int, again_ns: int) ->
         "leave that to an idempotent producer, or send a key",
         of_owner(view, index, first_ns - _NOTICED_NS, again_ns),
     )
-
-
-def _end_of_owner(view: PipelineView, place: int, first_ns: int, again_ns: int) -> int | None:
-    """Return which end, between two outputs of an input, was the first of an instance that owned its partition; if no
-    owner is known, of any instance; None if there was none."""
-    owners = _owners(view, place, first_ns - _NOTICED_NS, first_ns, first_ns + _NOTICED_NS)
-    ends = (view.ends.between(first_ns - _NOTICED_NS, again_ns, instance) for instance in owners)
-    return min((end for end in ends if end is not None), default=None)
 
 
 def _committed_before(view: PipelineView, committed_ns: int, end: int) -> bool:
@@ -223,13 +218,11 @@ def _of_end_after_commit(view: PipelineView, index: int, end: int, first_ns: int
     return Blame(f"{committed}, before {_ended(view, end)}: something else repeats it, such as a relay {unmarked}")
 
 
-def _of_end_before_commit(view: PipelineView, index: int, end: int, first_ns: int) -> Blame:
-    """Return what an end between the output of an input and its commit says of who ended, the input's owner if that is
-    known."""
-    place = int(view.place[index])
+def _of_end_before_commit(view: PipelineView, place: int, end: int, *, owned: bool) -> Blame:
+    """Return what an end between the output of an input and its commit says of who ended; `owned`: it had owned the
+    input's partition, else nobody knows who did."""
     owner = view.owner(place, int(view.ends.at_ns[end]))
-    unknown = _owners(view, place, first_ns - _NOTICED_NS, first_ns, first_ns + _NOTICED_NS) == [None]
-    who = f"{_ended(view, end)}, if that one had it," if unknown else _ended(view, end)
+    who = _ended(view, end) if owned else f"{_ended(view, end)}, if that one had it,"
     ended = f"{who} after the output and before its offset was committed"
     if view.ends.words[end] == _CLEAN:
         habit = "it does not commit before it ends; commit, and wait for that"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
-from chaoskit.base.columns import NONE, Flags, Ints
+from chaoskit.base.columns import NONE, Flags
 
 
 class Blame(NamedTuple):
@@ -22,12 +21,6 @@ class Blame(NamedTuple):
 
     words: str
     op: int = NONE
-
-
-def coded(blames: Sequence[Blame]) -> tuple[list[str], Ints]:
-    """Return the different reasons, and for each finding the index of its own."""
-    codes = {words: code for code, words in enumerate(dict.fromkeys(blame.words for blame in blames))}
-    return list(codes), np.array([codes[blame.words] for blame in blames], np.int64)
 
 
 def accused(blames: Sequence[Blame], mine: Flags) -> pa.ListArray:

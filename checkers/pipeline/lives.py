@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from chaoskit.base.columns import NONE, Ints, integers
-from chaoskit.contract.workloads.application import APPLICATION
+from chaoskit.contract.workloads.instances import instance_number, of_instances
 from chaoskit.model.observations.pipeline import EXIT, START
 
 
@@ -29,7 +28,7 @@ class Begins(NamedTuple):
     @classmethod
     def of(cls, operations: pa.Table) -> Begins:
         """Read them from all operations of a run."""
-        rows = _of_instances(operations, START)
+        rows = of_instances(operations, START)
         return cls(_numbers(rows), integers(rows["start_ns"]), integers(rows["op"]))
 
     def life(self, instance: int, at_ns: int) -> int:
@@ -65,7 +64,7 @@ class Ends(NamedTuple):
     @classmethod
     def of(cls, operations: pa.Table) -> Ends:
         """Read them from all operations of a run."""
-        rows = _of_instances(operations, EXIT)
+        rows = of_instances(operations, EXIT)
         words = [word or "" for word in rows["error"].cast(pa.string()).to_pylist()]
         return cls(_numbers(rows), integers(rows["start_ns"]), words, integers(rows["op"]))
 
@@ -78,13 +77,6 @@ class Ends(NamedTuple):
         return int(rows[0]) if rows.size else None
 
 
-def _of_instances(operations: pa.Table, f: str) -> pa.Table:
-    """Return the operations of instances of one kind, in order of time."""
-    client = operations["client"].cast(pa.string())
-    chosen = pc.and_(pc.starts_with(client, f"{APPLICATION}-"), pc.equal(operations["f"].cast(pa.string()), f))
-    return operations.filter(chosen).sort_by([("start_ns", "ascending"), ("op", "ascending")])
-
-
 def _numbers(rows: pa.Table) -> Ints:
     names = rows["client"].cast(pa.string()).to_pylist()
-    return np.array([int(name.rpartition("-")[2]) for name in names], np.int64)
+    return np.array([instance_number(name) for name in names], np.int64)

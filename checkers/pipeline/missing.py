@@ -11,10 +11,10 @@ from chaoskit.base.columns import NONE, Flags, Ints
 from chaoskit.contract.checkers.anomaly import About, Anomaly, Gone
 from chaoskit.contract.workloads.datamodel import OUTPUT
 from chaoskit.contract.workloads.traits import Piped
-from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.arrays.findings import coded, findings_of, merged, no_findings
 from checkers.pipeline import queue_blame
 from checkers.pipeline.blame import of_half_processed, of_unprocessed
-from checkers.pipeline.blamed import Blame, accused, coded
+from checkers.pipeline.blamed import Blame, accused
 from checkers.pipeline.queue_blame import of_dead_lettered, of_left
 from checkers.pipeline.view import PipelineView
 
@@ -116,7 +116,7 @@ def of_inputs(
     if not rows.size:
         return no_findings()
     blames = [why(view, index) for index in rows.tolist()]
-    words, code = coded(blames)
+    words, code = coded([blame.words for blame in blames])
     _, commit = view.done
     tables = []
     for number, setting in enumerate(view.settings):

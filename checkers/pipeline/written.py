@@ -15,11 +15,11 @@ from chaoskit.contract.workloads.datamodel import OUTPUT
 from chaoskit.contract.workloads.traits import Piped
 from chaoskit.model.observations.pipeline import UNIDENTIFIED
 from checkers.arrays.columns import changes
-from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.arrays.findings import coded, findings_of, merged, no_findings
 from checkers.delivery.loss import UNSEEN
 from checkers.pipeline import queue_blame
 from checkers.pipeline.blame import of_owner, of_repeated
-from checkers.pipeline.blamed import Blame, accused, coded
+from checkers.pipeline.blamed import Blame, accused
 from checkers.pipeline.outputs import Sink
 from checkers.pipeline.view import PipelineView
 
@@ -116,7 +116,7 @@ def _twice(view: PipelineView, sink: Sink) -> Iterator[pa.Table]:
 
 
 def _of_outputs(sink: Sink, anomaly: Anomaly, rows: Ints, blames: list[Blame], **evidence: Ints) -> Iterator[pa.Table]:
-    words, code = coded(blames)
+    words, code = coded([blame.words for blame in blames])
     for number in np.unique(sink.partition[rows]).tolist():
         mine = sink.partition[rows] == number
         value = sink.value[rows][mine]

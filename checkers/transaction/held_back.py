@@ -13,7 +13,7 @@ from chaoskit.base.columns import NONE
 from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import Part
 from chaoskit.contract.workloads.datamodel import LOG, OUTPUT
-from checkers.arrays.findings import findings_of, no_findings
+from checkers.arrays.findings import coded, findings_of, no_findings
 from checkers.delivery.open_transactions import stays
 
 MODELS = (LOG, OUTPUT)
@@ -48,12 +48,12 @@ class HeldBackChecker:
         long = [stay for stay in stays(part) if stay.until_ns - stay.since_ns >= LEAST_NS]
         if not long:
             return no_findings()
-        names = list(dict.fromkeys(stay.name for stay in long))
+        details, detail = coded([f"by a transaction of {stay.name}" for stay in long])
         return findings_of(
             part.setting,
             HELD_BACK,
-            details=[f"by a transaction of {name}" for name in names],
-            detail=np.array([names.index(stay.name) for stay in long], np.int64),
+            details=details,
+            detail=detail,
             value=np.full(len(long), NONE),
             position=np.array([stay.position for stay in long], np.int64),
             op=np.array([stay.op for stay in long], np.int64),

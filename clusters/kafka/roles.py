@@ -18,7 +18,7 @@ from chaoskit.contract.systems.role import Every
 from chaoskit.contract.systems.service import ServiceError
 from chaoskit.model.place import Place
 from clusters.kafka.deploy import probe
-from clusters.kafka.deploy.probe import LatestTransaction, PartitionState, partition_states
+from clusters.kafka.deploy.probe import ANSWER_TIMEOUT_S, LatestTransaction, PartitionState, partition_states
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import BROKER_PORT
 from clusters.kafka.tiered.options import OBJECT_STORE
@@ -35,8 +35,6 @@ ATTACHED_ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coord
 """Those of clusters that run already."""
 
 _TIMEOUT_S = 5
-_ANSWER_TIMEOUT_S = 0.2
-"""A running broker answers in milliseconds; a paused one must not delay a fault."""
 
 
 def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place, PartitionState]:
@@ -50,7 +48,7 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
             return [
                 ((topic, number), state)
                 for topic in topics
-                for number, state in partition_states(host.address, BROKER_PORT, topic, _ANSWER_TIMEOUT_S).items()
+                for number, state in partition_states(host.address, BROKER_PORT, topic, ANSWER_TIMEOUT_S).items()
             ]
         except (OSError, struct.error):
             return []
@@ -66,7 +64,7 @@ def transactions(brokers: Sequence[ServiceHost]) -> dict[str, LatestTransaction]
 
     def ask(host: ServiceHost) -> dict[str, LatestTransaction]:
         try:
-            return probe.transactions(host.address, BROKER_PORT, _ANSWER_TIMEOUT_S)
+            return probe.transactions(host.address, BROKER_PORT, ANSWER_TIMEOUT_S)
         except (OSError, struct.error, Refused):
             return {}
 

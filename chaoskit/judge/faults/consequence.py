@@ -139,11 +139,8 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
     since_ns = {change: _unseen_since_ns(change, answered) for change in membership}
-    findings, unasked, open_findings = (
-        _findings_by_fault(explained, ended),
-        _unasked(explained),
-        _without_cause(explained),
-    )
+    findings = _findings_by_fault(explained, ended)
+    unasked, open_findings = _unasked(explained), _without_cause(explained)
     outcomes: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)

@@ -12,11 +12,10 @@ from typing_extensions import TypedDict
 
 from chaoskit.contract.guarantees.act import Act
 from chaoskit.contract.guarantees.guarantee import Effect
-from chaoskit.contract.workloads.application import APPLICATION
+from chaoskit.contract.workloads.instances import instance_number, of_instances
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.explaining.effects import effects
 from chaoskit.judge.subject.subject import Subject
-from chaoskit.judge.timing.counting import is_word
 from chaoskit.model.observations.pipeline import EXIT
 
 
@@ -28,7 +27,7 @@ class InstanceEnd(NamedTuple):
         instance: its name, such as `application-0`.
         at_ns: when it ended.
         how: such as `signal SIGKILL`, `status 1`.
-        fault: number of the fault that held on its host then; None: it ended by itself.
+        fault: number of the fault that ended it; None: it ended by itself.
     """
 
     op: int
@@ -54,10 +53,6 @@ def instance_ends(history: History, subject: Subject) -> list[InstanceEnd]:
         return []
     ending = [effect for effect in effects(history.recorded_faults) if effect.acts & Act.ENDS and effect.proved]
     operations = history.operations.select(["op", "client", "f", "start_ns", "error"])
-    ends = operations.filter(pa.array(is_word(operations["f"], EXIT)))
-    rows = (
-        ends.filter(pc.starts_with(ends["client"].cast(pa.string()), f"{APPLICATION}-")).sort_by("start_ns").to_pylist()
-    )
     return [
         InstanceEnd(
             row["op"],
@@ -66,7 +61,7 @@ def instance_ends(history: History, subject: Subject) -> list[InstanceEnd]:
             row["error"] or "",
             _fault_on(hosts, row["client"], row["start_ns"], ending),
         )
-        for row in rows
+        for row in of_instances(operations, EXIT).to_pylist()
     ]
 
 
@@ -85,11 +80,9 @@ def found_by_ends(ends: Sequence[InstanceEnd], findings: pa.Table) -> dict[int, 
     known = findings.filter(pc.and_(blames, pc.is_null(findings["fault"])))
     blamed = pc.list_element(known["other_ops"], 0).to_pylist()
     counts: dict[int, dict[str, int]] = {}
-    pairs = Counter(zip(known["anomaly"].to_pylist(), blamed, strict=True))
-    for (name, op), count in pairs.items():
+    for name, op in zip(known["anomaly"].to_pylist(), blamed, strict=True):
         if (fault := fault_of.get(op)) is not None:
-            own = counts.setdefault(fault, {})
-            own[name] = own.get(name, 0) + count
+            counts.setdefault(fault, Counter())[name] += 1
     return counts
 
 
@@ -107,7 +100,7 @@ def ended_by_themselves(ends: Sequence[InstanceEnd], load_end_ns: int) -> list[E
 def _fault_on(hosts: Sequence[str], instance: str, at_ns: int, ending: Sequence[Effect]) -> int | None:
     """Return the number of the fault that ended an instance: of those that end processes of its host, and held then,
     the one that began last."""
-    number = int(instance.rpartition("-")[2])
+    number = instance_number(instance)
     host = hosts[number] if number < len(hosts) else ""
     held = [effect for effect in ending if host in effect.targets and effect.start_ns <= at_ns <= effect.over_ns]
     return max(held, key=lambda effect: effect.start_ns).number if held else None

@@ -23,6 +23,9 @@ _EARLIEST_LOCAL, _LATEST_TIERED = -4, -5
 """Stand for times in ListOffsets: the start of what the leader has itself (KIP-405), and the last position that it
 knows in the remote log (KIP-1005)."""
 
+ANSWER_TIMEOUT_S = 0.2
+"""A running broker answers in milliseconds; a paused one must not delay a fault, or hold up the others."""
+
 _NO_REPLICA = _NO_EPOCH = -1
 UNKNOWN_TOPIC = 3
 _FINALIZED = 2

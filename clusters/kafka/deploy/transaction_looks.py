@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from contextlib import suppress
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import OpenTransaction, Placed
 from chaoskit.model.place import Place
 from clusters.kafka import roles
 from clusters.kafka.artifacts import parse_version
-from clusters.kafka.deploy.probe import open_since
+from clusters.kafka.deploy.probe import ANSWER_TIMEOUT_S, open_since
 from clusters.kafka.settings import BROKER_PORT, KafkaOptions
-
-_ANSWER_TIMEOUT_S = 0.2
-"""A running broker answers in milliseconds; a paused one must not hold up the others."""
-
 
 _SINCE = (3,)
 """The first release whose brokers answer both questions (KIP-664)."""
@@ -39,11 +35,15 @@ class KafkaTransactionLooks:
         led: dict[str, list[Place]] = {}
         for placed in placements:
             led.setdefault(placed.leader, []).append(placed.place)
-        since: dict[Place, list[tuple[int, int]]] = {}
-        for host in self._brokers:
-            if host.name in led:
-                with suppress(OSError, struct.error):
-                    since |= open_since(host.address, BROKER_PORT, led[host.name], _ANSWER_TIMEOUT_S)
+
+        def ask(host: ServiceHost) -> dict[Place, list[tuple[int, int]]]:
+            try:
+                return open_since(host.address, BROKER_PORT, led[host.name], ANSWER_TIMEOUT_S)
+            except (OSError, struct.error):
+                return {}
+
+        leaders = [host for host in self._brokers if host.name in led]
+        since = {place: own for answer in on_each(leaders, ask) for place, own in answer.items()}
         names: dict[int, str] = {}
         if any(since.values()):
             names = {latest.producer: name for name, latest in roles.transactions(self._brokers).items()}

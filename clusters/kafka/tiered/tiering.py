@@ -9,12 +9,9 @@ from contextlib import suppress
 from chaoskit.contract.hosts.host import ServiceHost
 from chaoskit.contract.systems.service import Placed
 from chaoskit.model.place import Place
-from clusters.kafka.deploy.probe import tiered_until
+from clusters.kafka.deploy.probe import ANSWER_TIMEOUT_S, tiered_until
 from clusters.kafka.deploy.requests import Refused
 from clusters.kafka.settings import BROKER_PORT
-
-_ANSWER_TIMEOUT_S = 0.2
-"""A running broker answers in milliseconds; a paused one must not hold up the others."""
 
 
 class KafkaTiering:
@@ -33,5 +30,5 @@ class KafkaTiering:
             if placed.leader in self._addresses:
                 with suppress(OSError, struct.error, Refused):
                     address = self._addresses[placed.leader]
-                    until[placed.place] = tiered_until(address, BROKER_PORT, placed.place, _ANSWER_TIMEOUT_S)
+                    until[placed.place] = tiered_until(address, BROKER_PORT, placed.place, ANSWER_TIMEOUT_S)
         return until

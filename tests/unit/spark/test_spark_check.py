@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
+from tasks_here import run_here
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
@@ -188,12 +189,7 @@ def test_what_a_checker_raised_comes_back_from_the_tasks(
     monkeypatch.setattr(type(broken), "check", lambda *_: 1 // 0)
     in_process = check_run(run.folder)
 
-    def here(
-        _: Any, tasks: list[SparkTask], function: Callable[[SparkTask], Iterator[pa.RecordBatch]], *__: Any
-    ) -> pa.Table:
-        return pa.Table.from_batches([batch for task in tasks for batch in function(task)])
-
-    monkeypatch.setattr(check, "run_tasks", here)
+    monkeypatch.setattr(check, "run_tasks", run_here)
 
     by_spark = check.check(spark, run)
 

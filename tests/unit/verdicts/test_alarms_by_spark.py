@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from runs import FEED, FeedRun, counts_of
 
@@ -15,9 +12,10 @@ from chaoskit.judge.verdict.verdict import Verdict
 
 pytest.importorskip("pyspark", reason="pip install 'chaoskit[spark]'")
 
+from tasks_here import run_here
+
 from spark_analysis import check
 from spark_analysis.runs import open_run
-from spark_analysis.units import SparkTask
 
 
 def silent(folder: Path) -> tuple[Path, Verdict]:
@@ -39,12 +37,7 @@ def silent(folder: Path) -> tuple[Path, Verdict]:
 def test_a_silence_that_nobody_was_told_of_is_found_in_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, in_process = silent(tmp_path)
 
-    def here(
-        _: Any, tasks: list[SparkTask], function: Callable[[SparkTask], Iterator[pa.RecordBatch]], *__: Any
-    ) -> pa.Table:
-        return pa.Table.from_batches([batch for task in tasks for batch in function(task)])
-
-    monkeypatch.setattr(check, "run_tasks", here)
+    monkeypatch.setattr(check, "run_tasks", run_here)
     monkeypatch.setattr(check, "task_rows", lambda *_: 1_000_000)
 
     by_spark = check.check(None, open_run(0, folder, recheck=True))  # type: ignore[arg-type]
