@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.clients.client import Auditor, GapReader, LogClients, TieredReader
 from chaoskit.contract.workloads.workload import Control, Job
-from chaoskit.load.options import LoadOptions
+from chaoskit.load.partitioned import PartitionedOptions
 from chaoskit.load.probes import probe
 from chaoskit.load.reader import Reader
 from chaoskit.model.audit import Bounds
@@ -40,12 +41,14 @@ Ends = dict[Place, tuple[int, int]]
 
 def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int]]] = probe) -> None:
     """Probe, read everything, and record for each partition whether its end was reached."""
-    options: LoadOptions = job.options
     recorder = job.recorder
     job.control.wait_start()
+    consumer = job.clients.power(LogClients).auditor(job.options.consumer)
+    # Partitions may have been added under load.
+    job = replace(job, options=job.options.grown(consumer, recorder.in_system, _BOUNDS_TIMEOUT_S))
+    options: PartitionedOptions = job.options
     accepted, probed = probe(job)
     job.control.result({"accepted": accepted})
-    consumer = job.clients.power(LogClients).auditor(options.consumer)
     reader = Reader(recorder, consumer, options.producers)
     op = recorder.invoke("audit")
     ends: Ends = {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.clients.client import PartitionCounting
 from chaoskit.load.options import LoadOptions
 from chaoskit.model.place import Place
 
@@ -90,6 +91,19 @@ class PartitionedOptions(LoadOptions):
         See `routes_over`.
         """
         return routes_over(self.topic_names(), self.partitions, self.keys)
+
+    def grown(self, client: object, in_system: Callable[[str], str], timeout_s: float) -> Self:
+        """Return these options with the partitions that each topic has now, if a client can tell that more were added.
+
+        Args:
+            client: a producer or an auditor.
+            in_system: returns the name of a topic in the system.
+            timeout_s: how long to wait for the system.
+        """
+        if not isinstance(client, PartitionCounting):
+            return self
+        count = client.partition_count([in_system(name) for name in self.topic_names()], timeout_s) or 0
+        return self.model_copy(update={"partitions": count}) if count > self.partitions else self
 
 
 class ReplayOptions(BaseModel):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from chaoskit.contract.clients.client import Completed, LogClients, Producer
 from chaoskit.contract.workloads.workload import Job
 from chaoskit.load.reports import Reports
+from chaoskit.load.rerouting import Reroutes
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, Schedule, wake_on_time
 from chaoskit.load.sender import Options, Sender
 from chaoskit.load.settings import settings_of
@@ -33,8 +34,9 @@ def produce(
     wake_on_time()
     start_ns = job.control.wait_start(lambda: sender.producer.poll(0))
     schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
-    reports = Reports(job.control, job.recorder)
+    reports, reroutes = Reports(job.control, job.recorder), Reroutes(job, sender)
     while not job.control.stopping:
+        reroutes.look()
         now = time.monotonic_ns()
         room = options.in_flight - sender.producer.pending()
         sender.burst(max(0, int(min(schedule.due(now) - sender.sequence, room, _BURST))), schedule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from chaoskit.contract.clients.client import Bursting, Completed, DeletingProducer, Producer
@@ -39,15 +39,20 @@ class Sender(Generic[P]):
         # number after the producers of each incarnation is reserved for the auditor.
         number = job.task.index + job.task.incarnation * (options.producers + 1)
         self._first_value = number << PRODUCER_SHIFT
-        named = ((recorder.in_system(topic), partition, key) for topic, partition, key in options.routes())
-        self._routes = tuple(
-            (topic, recorder.topic_id(topic), partition, recorder.key_id(key), key) for topic, partition, key in named
-        )
+        self.route(options.routes())
         producer = self.producer
         self._deletes = deletes
         self._burst = None
         if deletes is None and isinstance(producer, Bursting) and producer.tells_positions:
             self._burst = recorder.burst_through(producer)
+
+    def route(self, routes: Sequence[tuple[str, int, bytes | None]]) -> None:
+        """Send the next messages to these topics and partitions in turn, each with its key."""
+        recorder = self._recorder
+        named = ((recorder.in_system(topic), partition, key) for topic, partition, key in routes)
+        self._routes = tuple(
+            (topic, recorder.topic_id(topic), partition, recorder.key_id(key), key) for topic, partition, key in named
+        )
 
     def warm_up(self, count: int) -> None:
         """Send `count` messages and wait for them, so that connections, producer ids and the brokers' compiled code

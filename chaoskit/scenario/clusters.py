@@ -62,6 +62,7 @@ def allowed_in(
         attached=bool(scenario.cluster.attach),
         inventory=scenario.cluster.names_hosts,
         drivers=bool(scenario.workload.drivers),
+        recorded=scenario.record == "history",
     )
 
 

@@ -26,6 +26,7 @@ from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.membership import Commits, GroupActivity, Ownerships, delivered, seeks_ns
 from checkers.subscription.handover import PASSED_OVER, passed_over_cases
+from checkers.subscription.moved_keys import KEY_OVERTAKEN, extract_of, moved_cases
 from checkers.subscription.standing import STUCK_PARTITION, standing_cases
 from checkers.subscription.unowned import UNOWNED, unowned_cases
 
@@ -185,7 +186,7 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
 
 
 class GroupChecker:
-    """Detects the anomalies of consumer groups in one partition; a `Checker`."""
+    """Detects the anomalies of consumer groups; a `Checker` with the power `Spanning`."""
 
     anomalies = (
         COMMIT_REGRESSION,
@@ -195,6 +196,7 @@ class GroupChecker:
         DOUBLE_ASSIGNMENT,
         STUCK_PARTITION,
         UNOWNED,
+        KEY_OVERTAKEN,
     )
     models = IN_LOGS
 
@@ -223,3 +225,14 @@ class GroupChecker:
             others = np.concatenate([members[:0], *(group for group in of_groups if group is not members)])
             tables.append(standing_cases(view, operations, ownerships, members, np.setdiff1d(others, members)))
         return merged(tables)
+
+    def extract(self, part: Part) -> pa.Table:
+        """Return what each group received of each key, if keys may have moved to other partitions."""
+        rows = part.view(LogView).operations
+        membership = GroupActivity.of(part.observations, part.operations, rows)
+        groups = [(name, membership.members(group, rows)) for group, name in enumerate(membership.groups)]
+        return extract_of(part, groups)
+
+    def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
+        """Return the keys that moved, and were received in another order than they were sent."""
+        return moved_cases(extracts)

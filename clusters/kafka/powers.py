@@ -27,6 +27,7 @@ from chaoskit.contract.systems.operating import (
     Leadership,
     LogDirectories,
     Migration,
+    PartitionAdding,
     Reassignment,
     RecordDeletion,
     Upgrade,
@@ -90,7 +91,7 @@ def of_cluster(options: KafkaOptions) -> tuple[type, ...]:
     access = (AccessControl,) if options.security is not None and options.security.acls else ()
     tls = (Certificates,) if options.security is not None and options.security.tls else ()
     secured = (*access, *tls)
-    by_admin = (RecordDeletion, *quotas, *upgrade, *migration)
+    by_admin = (RecordDeletion, PartitionAdding, *quotas, *upgrade, *migration)
     return (Installation, DataFiles, ClassPath, *secured, *by_admin, *by_tools, *tapped)
 
 

@@ -85,6 +85,27 @@ class Bursting(Producer, DeliveryReports, Protocol):
 
 
 @runtime_checkable
+class PartitionCounting(Protocol):
+    """Optional power of a producer, and of an auditor: tell how many partitions topics have now."""
+
+    def partition_count(self, topics: Sequence[str], timeout_s: float) -> int | None:
+        """Return how many partitions each of these topics has, at least; None if nobody tells in time."""
+        ...
+
+
+@runtime_checkable
+class Rerouting(Producer, PartitionCounting, Protocol):
+    """A producer whose client asks again and again how many partitions topics have, and chooses from all of them.
+
+    Attributes:
+        asks_every_s: how often its client asks, s; infinite if never.
+    """
+
+    @property
+    def asks_every_s(self) -> float: ...
+
+
+@runtime_checkable
 class DeletingProducer(Producer, Protocol):
     """A producer that can also delete keys."""
 

@@ -228,6 +228,27 @@ class RecordDeletion(Protocol):
 
 
 @runtime_checkable
+class PartitionAdding(Protocol):
+    """Optional power: add partitions to the topics of the workload."""
+
+    def partitions_known_to(self, host: ServiceHost) -> dict[str, int]:
+        """Return how many partitions with a leader each topic has, by its name in the system, as a host tells.
+
+        Raises:
+            ServiceError: it does not tell.
+        """
+        ...
+
+    def add_partitions(self, count: int) -> None:
+        """Have each topic have so many partitions from now on.
+
+        Raises:
+            ServiceError: the system rejected the request.
+        """
+        ...
+
+
+@runtime_checkable
 class LogDirectories(Protocol):
     """Optional power: move replicas between the log directories of a broker, which may be on disks of their own."""
 

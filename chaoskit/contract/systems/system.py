@@ -26,6 +26,7 @@ from chaoskit.contract.systems.operating import (
     Leadership,
     LogDirectories,
     Migration,
+    PartitionAdding,
     Reassignment,
     RecordDeletion,
     Upgrade,
@@ -156,7 +157,7 @@ class Naming(Protocol):
 
 SERVICE_POWERS = (
     Installation, Leadership, Reassignment, LogDirectories, Voting, Decommissioning, Upgrade, Migration, RecordDeletion,
-    GroupOffsets, AccessControl, Certificates, DataFiles, Tapped,
+    PartitionAdding, GroupOffsets, AccessControl, Certificates, DataFiles, Tapped,
 )  # fmt: skip
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""

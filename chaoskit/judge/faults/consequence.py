@@ -24,6 +24,7 @@ from chaoskit.contract import installed
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.explaining.attribution import Explained
+from chaoskit.judge.faults.lasting import lasted_longer
 from chaoskit.judge.faults.standstill import beyond
 from chaoskit.model.place import Place
 
@@ -124,7 +125,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left`, `joined` and `new_owner` (partitions),
     `unsubscribed` (clients), `membership` (each of these changes), `found` (findings that it explains, by anomaly),
     `found_only` (findings of which only the settings are the reason, and which all came while it held, by anomaly),
-    and those of `chaoskit.judge.timing.behaviour.behaviour`.
+    `lasted_ms` (of `chaoskit.judge.faults.lasting`), and those of `chaoskit.judge.timing.behaviour.behaviour`.
 
     Args:
         faults: the faults of the run, by number.
@@ -142,16 +143,18 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     findings = _findings_by_fault(explained, ended)
     unasked, open_findings = _unasked(explained), _without_cause(explained)
     outcomes: list[tuple[dict[str, Any] | None, list[str]]] = []
-    for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
-        clients = beyond(experienced, late or 0.0)
-        until_ns = _until_ns(fault, faults)
+    spans = [(fault.start_ns, _until_ns(fault, faults)) for fault in faults]
+    lasting = lasted_longer(explained.findings, spans)
+    for fault, experienced, late, lasted, (_, until_ns) in zip(faults, behaviour, late_ms, lasting, spans, strict=True):
+        measured = {**(experienced or {}), "lasted_ms": lasted} if lasted else experienced
+        clients = beyond(measured, late or 0.0)
         own = list(_own(fault, faults, since_ns))
         only = {name: count for name, first, last, count in unasked if fault.start_ns <= first and last <= until_ns}
         changed = {**_membership(own), **findings.get(fault.number, {}), **(clients or {})}
         if only and fault.effective_ns is not None:
             changed["found_only"] = only
         doubts = _unlooked(fault, placements, answered)
-        doubts += _unmeasured(experienced, clients, late or 0.0)
+        doubts += _unmeasured(measured, clients, late or 0.0)
         doubts += _of_others(fault, faults, open_findings)
         outcomes.append((changed, []) if changed or not doubts else (None, doubts))
     return outcomes

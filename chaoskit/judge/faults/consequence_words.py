@@ -117,6 +117,8 @@ def _clients(consequence: Mapping[str, Any]) -> Iterator[str]:
         yield f"explains {_counted(counts)}"
     if only := consequence.get("found_only"):
         yield f"{_counted(only)} came while it held, and at no other time"
+    for name, ms in consequence.get("lasted_ms", {}).items():
+        yield f"{name} for {ms:,.0f} ms"
     for key, words in _FIGURES.items():
         if (figure := consequence.get(key)) is not None:
             yield words.format(*(figure if isinstance(figure, (list, tuple)) else [figure]))

@@ -21,9 +21,11 @@ def beyond(changed: Mapping[str, Any] | None, late_ms: float) -> dict[str, Any] 
     >>> beyond({"stalled_ms": 900.0, "send": {"p50_ms": [20.0, 1100.0]}}, late_ms=100.0)
     {'send': {'p50_ms': [20.0, 1100.0]}}
     >>> beyond({"stalled_ms": 900.0}, late_ms=100.0)
+    >>> beyond({"lasted_ms": {"held-back": 2000.0, "unowned": 900.0}}, late_ms=100.0)
+    {'lasted_ms': {'held-back': 2000.0}}
 
     Args:
-        changed: as of `chaoskit.judge.timing.behaviour`, or None.
+        changed: as of `chaoskit.judge.timing.behaviour` and `chaoskit.judge.faults.lasting`, or None.
         late_ms: by how much the worst nap while the fault held was late, in ms.
     """
     if not changed:
@@ -36,6 +38,9 @@ def beyond(changed: Mapping[str, Any] | None, late_ms: float) -> dict[str, Any] 
         usual, under = left["acks_per_s"]
         if 1 - under / usual <= own_ms / 1000:
             del left["acks_per_s"]
+    lasted = {name: ms for name, ms in left.pop("lasted_ms", {}).items() if ms > own_ms}
+    if lasted:
+        left["lasted_ms"] = lasted
     for name in ("send", "end_to_end"):
         points = {key: pair for key, pair in left.pop(name, {}).items() if pair[1] - pair[0] > own_ms}
         if points:

@@ -165,7 +165,7 @@ def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
 
 def _left_in_sync(fault: Mapping[str, Any]) -> bool:
     changed = fault.get("consequence") or {}
-    more = {"membership", "found", "found_only"} & set(changed)
+    more = {"membership", "found", "found_only", "lasted_ms"} & set(changed)
     return bool(changed and fault.get("stayed_in_sync")) and not more
 
 

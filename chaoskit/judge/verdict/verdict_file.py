@@ -113,6 +113,7 @@ class ConsequenceTold(TypedDict):
     membership: NotRequired[list[ChangeTold]]
     found: NotRequired[dict[str, _Count]]
     found_only: NotRequired[dict[str, _Count]]
+    lasted_ms: NotRequired[dict[str, float]]
     not_acknowledged: NotRequired[_Count]
     stalled_ms: NotRequired[float]
     acks_per_s: NotRequired[tuple[float, float]]

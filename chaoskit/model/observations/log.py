@@ -1,4 +1,4 @@
-"""What readers of logs and ledgers learn and do."""
+"""What readers and producers of logs and ledgers learn and do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from chaoskit.base.columns import Ints, integers
 from chaoskit.model.observations.row import Row, of_kinds
 
-SOUGHT, UNREADABLE = "sought", "unreadable"
+SOUGHT, UNREADABLE, PARTITIONS = "sought", "unreadable", "partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,23 @@ class UnreadableGap:
         """Return the first position of each, and one past the last."""
         rows = of_kinds(observations, UNREADABLE)
         return integers(rows["position"]), integers(rows["value"])
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCount:
+    """A producer learned that partitions were added, and chooses from all of them from now on (`reroute`).
+
+    Attributes:
+        count: how many the topic has.
+    """
+
+    count: int
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its row."""
+        yield Row(PARTITIONS, value=self.count)
+
+    @staticmethod
+    def read(observations: pa.Table) -> Ints:
+        """Return how many partitions producers learned of, one after the other."""
+        return integers(of_kinds(observations, PARTITIONS)["value"])

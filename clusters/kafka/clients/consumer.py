@@ -15,6 +15,7 @@ from chaoskit.model.message import Delivery
 from chaoskit.model.outcome import INFO, OK, Outcome
 from chaoskit.model.place import Place
 from clusters.kafka.clients.membership import resolve_consumer, takes_a_few
+from clusters.kafka.clients.partitions import partition_count
 from clusters.kafka.clients.settings import CONSUMER_DEFAULTS, ISOLATION
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
@@ -218,6 +219,10 @@ class KafkaAuditor(KafkaConsumer):
         except KafkaException as error:
             raise ServiceError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
         return low, high
+
+    def partition_count(self, topics: Sequence[str], timeout_s: float) -> int | None:
+        """See `chaoskit.contract.clients.client.PartitionCounting`."""
+        return partition_count(self._uncommitted, topics, timeout_s)
 
     def position(self, topic: str, partition: int) -> int:
         at = int(self._consumer.position([TopicPartition(topic, partition)])[0].offset)

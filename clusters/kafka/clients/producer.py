@@ -7,8 +7,9 @@ same message can be in flight, are `fail`. Everything else is `info`.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from chaoskit.contract.clients.client import Completed
 from chaoskit.model.message import WITHOUT_CONTENT
 from chaoskit.model.outcome import DUPLICATE, FAIL, INFO, OK, Outcome
+from clusters.kafka.clients.partitions import partition_count
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {
@@ -30,6 +32,9 @@ NEVER_SENT = {
 
 _POLL_MIN_S = 0.001
 """librdkafka waits whole milliseconds."""
+
+_REFRESH, _REFRESH_MS = "topic.metadata.refresh.interval.ms", 300_000
+"""How often librdkafka asks what partitions there are, and its default."""
 
 
 def classify(code: int) -> Outcome:
@@ -73,6 +78,16 @@ class KafkaProducer:
         except KafkaException as error:
             self._refused(report.op, error)
         return True
+
+    @property
+    def asks_every_s(self) -> float:
+        """See `chaoskit.contract.clients.client.Rerouting`."""
+        every_ms = int(self._settings.get(_REFRESH, _REFRESH_MS))
+        return every_ms / 1000 if every_ms > 0 else math.inf
+
+    def partition_count(self, topics: Sequence[str], timeout_s: float) -> int | None:
+        """See `chaoskit.contract.clients.client.PartitionCounting`."""
+        return partition_count(self._producer, topics, timeout_s)
 
     def pending(self) -> int:
         return len(self._producer)

@@ -17,6 +17,7 @@ from clusters.kafka.operate.directories import KafkaDirectories
 from clusters.kafka.operate.groups import KafkaGroups
 from clusters.kafka.operate.migration import Migrator
 from clusters.kafka.operate.operator import KafkaOperator
+from clusters.kafka.operate.partitions import KafkaPartitions
 from clusters.kafka.operate.quotas import KafkaQuotas
 from clusters.kafka.operate.records import KafkaRecords
 from clusters.kafka.operate.tools import KafkaTools
@@ -56,7 +57,7 @@ def operators_of(
     brokers = hosts[: broker_count(options, len(hosts))]
     tools = KafkaTools(brokers, options.version, answers)
     operator = KafkaOperator(brokers, admin, tools)
-    operators: list[object] = [KafkaRecords(admin, operator, topics)]
+    operators: list[object] = [KafkaRecords(admin, operator, topics), KafkaPartitions(admin, topics)]
     if not options.in_zookeeper:
         operators.append(KafkaQuotas(brokers))
     if credentials is not None and credentials.security.acls:

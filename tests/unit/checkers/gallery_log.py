@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from story import Story, assigned, committed, received, sent, subscribed
+from story import Story, assigned, committed, counted, received, sent, subscribed
 
 from chaoskit.contract.checkers.checker import FaultWindow
 from chaoskit.model.audit import Bounds
@@ -278,6 +278,19 @@ def unowned(broken: bool) -> Story:
     story.op("a", "close", start=20)
     story.op("b", "assign", assigned(P, generation=2), start=50 if broken else 22)
     story.op("b", "close", start=90)
+    return story
+
+
+@shows("key-overtaken")
+def key_overtaken(broken: bool) -> Story:
+    story = blank()
+    story.op("p", "send", sent(P, 0, 0, key="k"))
+    story.op("p", "reroute", counted(P, 2), counted(Q, 2))
+    story.op("p", "send", sent(Q, 1, 0, key="k"))
+    story.op("a", "assign", assigned(P), assigned(Q))
+    first, second = (received(P, 0, 0), received(Q, 1, 0))
+    for message in (second, first) if broken else (first, second):
+        story.op("a", "poll", message)
     return story
 
 

@@ -63,6 +63,11 @@ def sought(place: str, position: int | None) -> Row:
     return {"kind": "sought", **_at(place), "name": "time", "value": 1, "position": position}
 
 
+def counted(place: str, count: int) -> Row:
+    """How many partitions a producer learned that the topic has."""
+    return {"kind": "partitions", **_at(place), "name": None, "value": count, "position": None}
+
+
 def seen_by(kind: str, place: str) -> Row:
     """What a client was told about a partition."""
     return {"kind": kind, **_at(place), "name": None, "value": None, "position": None}

@@ -31,6 +31,7 @@ class Operated:
         self._denied: set[str] = set()
         self._refusal = ""
         self._limits: dict[str, int | None] = {}
+        self._partitions = 3
 
     def power(self, _: type) -> Any:
         return self
@@ -110,6 +111,13 @@ class Operated:
         if self._deaf != ("free" if rate is None else "limit"):
             self._limits[client] = rate
 
+    def partitions_known_to(self, host: Any) -> dict[str, int]:
+        return {"log-0": self._partitions}
+
+    def add_partitions(self, count: int) -> None:
+        if self._deaf != "add_partitions":
+            self._partitions = count
+
     def throttled(self, client: str, action: str) -> dict[str, int]:
         return {"n1": 300 if self._limits.get(client) else 0, "n2": 0}
 
@@ -171,6 +179,7 @@ ORDERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "remove-voter": ("remove_voter", {}, "n2 vote without n1"),
     "move-log-dirs": ("move_between_directories", {}, "1 replicas moved to other log directories of n1"),
     "delete-records": ("delete_before", {"share": 0.5}, "log-0/0 begins at 60"),
+    "add-partitions": ("add_partitions", {"count": 6}, "log-0: 6 partitions, each with a leader"),
     "reset-offsets": (
         "commit",
         {"position": "earliest"},
@@ -238,6 +247,13 @@ def test_a_reset_to_where_the_group_is_anyway_is_no_fault() -> None:
     fault, strike = _struck("reset-offsets", Operated(), position=0)
 
     with pytest.raises(NemesisError, match="goes on where it would have anyway"):
+        fault.inject(strike)
+
+
+def test_a_topic_that_has_as_many_partitions_is_given_none() -> None:
+    fault, strike = _struck("add-partitions", Operated(), count=3)
+
+    with pytest.raises(NemesisError, match="log-0 has 3 partitions already; set count to more"):
         fault.inject(strike)
 
 
