@@ -35,7 +35,7 @@ class AddPartitions(Nemesis):
     does = Act.NONE
     delays = False
     parameters = Addition
-    reroutes = True
+    moves_keys = True
     renews = False
     lasts = False
     service_powers = (PartitionAdding,)
@@ -51,15 +51,19 @@ class AddPartitions(Nemesis):
         strike.service.power(PartitionAdding).add_partitions(count)
 
     def verify(self, strike: Strike) -> Evidence:
-        count = strike.parameters.count
+        count, topics = strike.parameters.count, list[str]()
 
         def lacking() -> str:
-            known = _known(strike)
+            try:
+                known = _known(strike)
+            except NemesisError as error:
+                return str(error)
+            topics[:] = known
             return ", ".join(f"{topic} has {now:,} with a leader" for topic, now in known.items() if now < count)
 
         if why := wait_while(lacking, _KNOWN_WITHIN_S):
             raise NemesisError(f"there should be {count:,} partitions, but {why}")
-        return Evidence(f"{', '.join(_known(strike))}: {count:,} partitions, each with a leader")
+        return Evidence(f"{', '.join(topics)}: {count:,} partitions, each with a leader")
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: partitions cannot be taken away."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.clients.client import Auditor, GapReader, LogClients, TieredReader
+from chaoskit.contract.clients.client import Auditor, GapReader, LogClients, PartitionCounting, TieredReader
 from chaoskit.contract.workloads.workload import Control, Job
 from chaoskit.load.partitioned import PartitionedOptions
 from chaoskit.load.probes import probe
@@ -43,12 +42,10 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     """Probe, read everything, and record for each partition whether its end was reached."""
     recorder = job.recorder
     job.control.wait_start()
-    consumer = job.clients.power(LogClients).auditor(job.options.consumer)
-    # Partitions may have been added under load.
-    job = replace(job, options=job.options.grown(consumer, recorder.in_system, _BOUNDS_TIMEOUT_S))
-    options: PartitionedOptions = job.options
     accepted, probed = probe(job)
     job.control.result({"accepted": accepted})
+    consumer = job.clients.power(LogClients).auditor(job.options.consumer)
+    options: PartitionedOptions = _grown(job.options, consumer, recorder.in_system)
     reader = Reader(recorder, consumer, options.producers)
     op = recorder.invoke("audit")
     ends: Ends = {}
@@ -79,6 +76,18 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     consumer.close()
     job.control.report(recorder.report())
     job.control.result({"audited": complete, "why": failed, **reader.told()})
+
+
+def _grown(options: PartitionedOptions, consumer: Auditor, in_system: Callable[[str], str]) -> PartitionedOptions:
+    """Return the options with the partitions that were added under load; a system that does not answer is asked for a
+    while. Those that a producer knew of, and this does not, are missing in the audit, which is then incomplete."""
+    deadline = time.monotonic() + _STALL_S
+    while isinstance(consumer, PartitionCounting) and time.monotonic() < deadline:
+        grown = options.grown(consumer, in_system, _BOUNDS_TIMEOUT_S)
+        if grown is not None:
+            return grown
+        time.sleep(_AGAIN_S)
+    return options
 
 
 def _local_starts(consumer: Auditor, ends: Ends) -> dict[Place, int | None]:

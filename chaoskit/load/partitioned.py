@@ -92,17 +92,17 @@ class PartitionedOptions(LoadOptions):
         """
         return routes_over(self.topic_names(), self.partitions, self.keys)
 
-    def grown(self, client: object, in_system: Callable[[str], str], timeout_s: float) -> Self:
-        """Return these options with the partitions that each topic has now, if a client can tell that more were added.
+    def grown(self, client: PartitionCounting, in_system: Callable[[str], str], timeout_s: float) -> Self | None:
+        """Return these options with the partitions that each topic has now; None if the system does not tell.
 
         Args:
             client: a producer or an auditor.
             in_system: returns the name of a topic in the system.
             timeout_s: how long to wait for the system.
         """
-        if not isinstance(client, PartitionCounting):
-            return self
-        count = client.partition_count([in_system(name) for name in self.topic_names()], timeout_s) or 0
+        count = client.partition_count([in_system(name) for name in self.topic_names()], timeout_s)
+        if count is None:
+            return None
         return self.model_copy(update={"partitions": count}) if count > self.partitions else self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from chaoskit.contract.clients.client import Rerouting
@@ -11,8 +12,7 @@ from chaoskit.load.partitioned import PartitionedOptions
 from chaoskit.load.sender import Sender
 from chaoskit.model.observations.log import PartitionCount
 
-_ANSWER_S = 0.5
-"""A producer stands still while it asks, so it does not wait for long; it asks again later."""
+_ANSWER_S = 5
 
 
 class Reroutes:
@@ -29,15 +29,28 @@ class Reroutes:
         self._options = job.options if isinstance(job.options, PartitionedOptions) else None
         self._client = sender.producer if isinstance(sender.producer, Rerouting) else None
         self._asked_s = time.monotonic()
+        # A producer must not stand still while a broker takes its time to answer.
+        self._thread = ThreadPoolExecutor(1)
+        self._answer: Future[PartitionedOptions | None] | None = None
+        if job.task.incarnation and self._client is not None and self._options is not None:
+            # A new process asks before it sends for the first time.
+            self._follow(self._options.grown(self._client, self._recorder.in_system, _ANSWER_S))
 
     def look(self) -> None:
-        """Ask, if it is time to."""
-        options, client, now_s = self._options, self._client, time.monotonic()
-        if options is None or client is None or now_s - self._asked_s < client.asks_every_s:
-            return
-        grown = options.grown(client, self._recorder.in_system, _ANSWER_S)
-        self._asked_s = time.monotonic()
-        if grown.partitions == options.partitions:
+        """Ask, if it is time to; or choose from what was answered."""
+        if self._answer is not None:
+            if self._answer.done():
+                self._follow(self._answer.result())
+                self._answer = None
+        elif self._client is not None and self._options is not None:
+            now_s = time.monotonic()
+            if now_s - self._asked_s >= self._client.asks_every_s:
+                self._asked_s = now_s
+                asked = (self._client, self._recorder.in_system, _ANSWER_S)
+                self._answer = self._thread.submit(self._options.grown, *asked)
+
+    def _follow(self, grown: PartitionedOptions | None) -> None:
+        if grown is None or grown is self._options:
             return
         with self._recorder.operation("reroute") as op:
             for topic, partition in grown.all_partitions():

@@ -13,7 +13,7 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.systems.attach import Attaching
 from chaoskit.contract.systems.installation import Installation
 from chaoskit.contract.systems.system import System, Varied, between_clients
-from chaoskit.contract.workloads.traits import Paced
+from chaoskit.contract.workloads.traits import Paced, Routed
 from chaoskit.contract.workloads.workload import Workload
 from chaoskit.scenario.applications import application_roles
 from chaoskit.scenario.faults import Allowed
@@ -62,8 +62,15 @@ def allowed_in(
         attached=bool(scenario.cluster.attach),
         inventory=scenario.cluster.names_hosts,
         drivers=bool(scenario.workload.drivers),
-        recorded=scenario.record == "history",
+        fixed=_why_fixed(scenario, declared),
     )
+
+
+def _why_fixed(scenario: Scenario, declared: Declared) -> str:
+    """Return why messages must stay in the partitions that the workload declares; empty if they need not."""
+    if declared.get(Routed) is None:
+        return f"workload {scenario.workload.kind} does not follow; use workload.kind: log"
+    return "" if scenario.record == "history" else "write record: history"
 
 
 def partition_names(declared: Declared) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Allowed:
         attached: whether the system runs already.
         inventory: whether an inventory names its hosts; otherwise only commands of its owner reach them.
         drivers: whether other machines run the clients.
-        recorded: whether every message is recorded; otherwise its partition must follow from its sequence.
+        fixed: why messages must stay in the partitions that the workload declares; empty: they need not.
     """
 
     targets: Targets
@@ -46,7 +46,7 @@ class Allowed:
     attached: bool = False
     inventory: bool = False
     drivers: bool = False
-    recorded: bool = True
+    fixed: str = ""
 
 
 def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | None) -> None:
@@ -121,8 +121,8 @@ def _prefix(choice: KindChoice, key: str) -> str:
 def _check_choice(choice: KindChoice, key: str, fault: Nemesis, allowed: Allowed) -> None:
     if allowed.drivers and fault.hits == "clients":
         raise BadInput(f"{key}: {choice.kind} hits clients of this machine, not those on drivers; remove one of them")
-    if fault.reroutes and not allowed.recorded:
-        raise BadInput(f"{key}: {choice.kind} has messages go to other partitions; write record: history")
+    if fault.moves_keys and allowed.fixed:
+        raise BadInput(f"{key}: {choice.kind} has messages go to other partitions; {allowed.fixed}")
     if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
         _check_hosts_of_others(f"{key}: {choice.kind}", fault, allowed)
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)

@@ -20,13 +20,14 @@ from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import Part
 from chaoskit.contract.workloads.traits import Group
 from chaoskit.model.observations.group import ASSIGNED, COMMITTED
+from chaoskit.model.observations.log import PartitionCount
 from chaoskit.model.observations.row import of_kinds
 from checkers.arrays.findings import findings_of, merged, no_findings, received_after
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.membership import Commits, GroupActivity, Ownerships, delivered, seeks_ns
 from checkers.subscription.handover import PASSED_OVER, passed_over_cases
-from checkers.subscription.moved_keys import KEY_OVERTAKEN, extract_of, moved_cases
+from checkers.subscription.moved_keys import EXTRACTS, KEY_OVERTAKEN, extract_of, moved_cases
 from checkers.subscription.standing import STUCK_PARTITION, standing_cases
 from checkers.subscription.unowned import UNOWNED, unowned_cases
 
@@ -228,6 +229,8 @@ class GroupChecker:
 
     def extract(self, part: Part) -> pa.Table:
         """Return what each group received of each key, if keys may have moved to other partitions."""
+        if not PartitionCount.read(part.observations).size:
+            return EXTRACTS.empty_table()
         rows = part.view(LogView).operations
         membership = GroupActivity.of(part.observations, part.operations, rows)
         groups = [(name, membership.members(group, rows)) for group, name in enumerate(membership.groups)]

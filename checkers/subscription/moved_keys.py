@@ -4,7 +4,8 @@ A topic that is given more partitions has keys of which older messages are in on
 Brokers keep no order between these: a group that is behind receives the newer ones first. This is a measurement of what
 happened to each key that a producer sent elsewhere from then on.
 
-What cannot be told: messages that the group never received, and keys of producers that sent to both at the same time.
+What cannot be told: messages that the group never received, keys of producers that sent to both at the same time, and
+the order of what a producer sent before and after it was started again.
 
 Cost: O(n log n) for n receives of a group, only if a producer chose from other partitions.
 """
@@ -21,7 +22,7 @@ from chaoskit.contract.checkers.anomaly import About, Anomaly
 from chaoskit.contract.checkers.checker import Part, PartitionSetting
 from chaoskit.contract.workloads.traits import Group
 from chaoskit.model.message import PRODUCER_SHIFT
-from chaoskit.model.observations.log import PARTITIONS, PartitionCount
+from chaoskit.model.observations.log import PARTITIONS
 from checkers.arrays.columns import changes, running_maximum
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import IN_LOGS
@@ -59,9 +60,7 @@ sent; and of the messages that it received first and last, counting the first re
 
 
 def extract_of(part: Part, groups: Sequence[tuple[str, Ints]]) -> pa.Table:
-    """Return the rows of a partition, given the name and the processes of each group; none if no key moved."""
-    if not PartitionCount.read(part.observations).size:
-        return EXTRACTS.empty_table()
+    """Return the rows of a partition, given the name and the processes of each group."""
     view = part.view(LogView)
     return pa.concat_tables([EXTRACTS.empty_table(), *(_of_group(part, view, *group) for group in groups)])
 

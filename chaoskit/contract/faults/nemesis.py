@@ -222,7 +222,7 @@ class Nemesis(Protocol):
             proved.
         delays: whether its targets may be late for others, or silent, while it holds.
         moves: whether it moves leaders or replicas away from its targets on purpose.
-        reroutes: whether producers may choose from other partitions afterwards than before.
+        moves_keys: whether messages may go to other partitions afterwards than the workload declared.
         on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
         held: whether hosts of others take it: they undo it themselves if the harness dies, and it needs nothing there
             but `tools`.
@@ -247,7 +247,7 @@ class Nemesis(Protocol):
     damages_until_healed: bool = False
     delays: bool = True
     moves: bool = False
-    reroutes: bool = False
+    moves_keys: bool = False
     on_hosts: bool = True
     held: bool = False
     tools: tuple[str, ...] = ()

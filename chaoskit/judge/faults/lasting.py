@@ -19,8 +19,8 @@ _TIMES = 3
 
 
 def lasted_longer(findings: pa.Table, spans: Sequence[tuple[int, float]]) -> list[dict[str, float]]:
-    """Return for each fault, by anomaly, the longest time of a finding that touched it, in ms: of 500 ms or more, and
-    three times as long as any that touched none.
+    """Return for each fault, by anomaly, the longest time of a finding most of which was since it began, and which may
+    be of no other, in ms: of 500 ms or more, and three times as long as any that was of none.
 
     Args:
         findings: schema `JUDGED`.
@@ -31,10 +31,12 @@ def lasted_longer(findings: pa.Table, spans: Sequence[tuple[int, float]]) -> lis
         own = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
         since_ns, until_ns = integers(own["since_ns"]), integers(own["at_ns"])
         lasted_ns = until_ns - since_ns
-        under = [(since_ns <= until) & (until_ns >= start) for start, until in spans]
-        usual_ns = lasted_ns[~np.logical_or.reduce([np.zeros(lasted_ns.size, np.bool_), *under])].max(initial=0)
-        for told, touched in zip(by_fault, under, strict=True):
-            longest_ns = int(lasted_ns[touched].max(initial=0))
+        # What had mostly passed when a fault began is not of it.
+        under = [(since_ns <= until) & (2 * (until_ns - start) > lasted_ns) for start, until in spans]
+        touched = np.sum([np.zeros(lasted_ns.size, np.int64), *under], axis=0)
+        usual_ns = lasted_ns[touched == 0].max(initial=0)
+        for told, own_only in zip(by_fault, (rows & (touched == 1) for rows in under), strict=True):
+            longest_ns = int(lasted_ns[own_only].max(initial=0))
             if longest_ns >= _LEAST_NS and longest_ns > _TIMES * usual_ns:
                 told[name] = round(longest_ns / MILLISECOND, 1)
     return by_fault

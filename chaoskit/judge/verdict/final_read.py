@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.subject.subject import Subject
 from chaoskit.model.audit import Bounds
+from chaoskit.model.place import Place
 
 
 def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
@@ -15,7 +16,7 @@ def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool
 
     An imported history may have no final read at all; messages that this leaves open are `unseen`.
     """
-    wanted = subject.partitions or [(partition.topic, partition.partition) for partition in history.partitions]
+    wanted = _wanted(subject.partitions, [(partition.topic, partition.partition) for partition in history.partitions])
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
@@ -28,6 +29,14 @@ def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool
     if last := {where: text for where, end in ends.items() if end > 0 and (text := subject.describe(end - 1))}:
         section["last_positions"] = last
     return section, complete or (subject.imported and not ends)
+
+
+def _wanted(planned: Sequence[Place], recorded: Sequence[Place]) -> list[Place]:
+    """Return the partitions that the final read had to reach: those that the workload declared, and those of its topics
+    that were added; of a run without a plan, those that were recorded."""
+    topics = {topic for topic, _ in planned}
+    added = [place for place in recorded if place[0] in topics and place not in planned] if planned else recorded
+    return [*planned, *added]
 
 
 def _unread(audit: Bounds, describe: Callable[[int], str]) -> dict[str, Any]:

@@ -39,9 +39,19 @@ def _findings(*lasting: tuple[str, float, float]) -> pa.Table:
         ([OPEN, ("held-back", 30, 33)], {}),
         ([("held-back", 30, 38)], {}),
         ([("held-back", 6, 6.4)], {}),
+        ([("unowned", 1, 5.1)], {}),
         ([("lost", 4, 12)], {}),
     ],
-    ids=["over it", "two kinds", "longer", "not three times", "at another time", "short", "what does not last"],
+    ids=[
+        "over it",
+        "two kinds",
+        "longer",
+        "not three times",
+        "at another time",
+        "short",
+        "mostly before",
+        "what does not last",
+    ],
 )
 def test_what_lasted_longer(findings: Any, lasted: dict[str, float]) -> None:
     assert lasted_longer(_findings(*findings), [(5 * SECOND, 10 * SECOND)]) == [lasted]
@@ -52,6 +62,12 @@ def test_each_fault_has_what_touched_it() -> None:
     findings = _findings(OPEN, ("held-back", 13, 14), ("held-back", 21, 25))
 
     assert lasted_longer(findings, spans) == [{"held-back": 8000.0}, {"held-back": 4000.0}]
+
+
+def test_what_may_be_of_two_faults_is_of_neither() -> None:
+    spans = [(5 * SECOND, 15 * SECOND), (6 * SECOND, 12 * SECOND)]
+
+    assert lasted_longer(_findings(("unowned", 5.5, 14)), spans) == [{}, {}]
 
 
 @pytest.mark.parametrize("late_ms", [100.0, 900.0])

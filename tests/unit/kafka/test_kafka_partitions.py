@@ -84,6 +84,10 @@ def test_a_broker_that_does_not_answer_tells_nothing(monkeypatch: pytest.MonkeyP
     ("changed", "words"),
     [
         ({"record": "latency"}, "add-partitions has messages go to other partitions; write record: history"),
+        (
+            {"workload": {"kind": "firehose", "duration": "5s"}},
+            "go to other partitions; workload firehose does not follow; use workload.kind: log",
+        ),
         ({"expect": {"key-overtaken": "none"}}, "key-overtaken: cannot be found in this run, only where"),
     ],
 )

@@ -4,13 +4,17 @@ reads them."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loads import Load, Powers, rows_of
+from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.workloads.workload import PRODUCER, Task
+from chaoskit.load import rerouting
+from chaoskit.model import payload
 from chaoskit.model.audit import Bounds
 from chaoskit.model.message import Delivery
 from chaoskit.model.operation import AUDITOR
@@ -86,6 +90,23 @@ class Deaf(Growing):
     asks_every_s = math.inf
 
 
+class _AtOnce:
+    """Does what a thread would do, before the caller goes on."""
+
+    def __init__(self, threads: int) -> None:
+        assert threads == 1
+
+    def submit(self, work: Callable[..., object], *given: object) -> Future[object]:
+        done: Future[object] = Future()
+        done.set_result(work(*given))
+        return done
+
+
+@pytest.fixture(autouse=True)
+def _without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerouting, "ThreadPoolExecutor", _AtOnce)
+
+
 def _counts(load: Load) -> list[int]:
     history = load.history()
     places = sorted((part.topic, part.partition) for part in history.partitions)
@@ -112,12 +133,23 @@ def test_a_client_that_does_not_learn_of_them_goes_on(tmp_path: Path, log: Growi
     assert _counts(load) == []
 
 
-def test_the_final_read_probes_and_reads_what_was_added(tmp_path: Path) -> None:
+def test_the_final_read_reads_what_was_added(tmp_path: Path) -> None:
     log = Growing(after=0)
     load = Load(tmp_path, LogWorkload(), log)
+    log.contents[2].append(payload.Writer(RUN, 100).build(0, 1, 1))
     result = load.work(Task(AUDITOR, 0), 10, OPTIONS)
 
     assert result["accepted"]
     assert result["audited"]
-    assert result["probed"] == ["log-0/0", "log-0/1", "log-0/2"]
+    assert result["received"] == {"log-0/0": 1, "log-0/2": 1}
     assert load.history().audit("log-0", 2) == Bounds(0, 1, complete=True, reached=1)
+
+
+def test_a_producer_that_is_started_again_asks_before_it_sends(tmp_path: Path) -> None:
+    log = Growing(after=0)
+    log.asks_every_s = math.inf
+    load = Load(tmp_path, LogWorkload(), log)
+    load.work(Task(PRODUCER, 0, 1), 30, OPTIONS)
+
+    assert _counts(load) == [3, 3, 3]
+    assert all(log.contents.values())
