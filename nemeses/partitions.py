@@ -51,19 +51,18 @@ class AddPartitions(Nemesis):
         strike.service.power(PartitionAdding).add_partitions(count)
 
     def verify(self, strike: Strike) -> Evidence:
-        count, topics = strike.parameters.count, list[str]()
+        count, known = strike.parameters.count, dict[str, int]()
 
         def lacking() -> str:
             try:
-                known = _known(strike)
+                known.update(_known(strike))
             except NemesisError as error:
                 return str(error)
-            topics[:] = known
             return ", ".join(f"{topic} has {now:,} with a leader" for topic, now in known.items() if now < count)
 
         if why := wait_while(lacking, _KNOWN_WITHIN_S):
             raise NemesisError(f"there should be {count:,} partitions, but {why}")
-        return Evidence(f"{', '.join(topics)}: {count:,} partitions, each with a leader")
+        return Evidence(f"{', '.join(known)}: {count:,} partitions, each with a leader")
 
     def heal(self, strike: Strike) -> None:
         """Do nothing: partitions cannot be taken away."""

@@ -81,8 +81,10 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
 def _grown(options: PartitionedOptions, consumer: Auditor, in_system: Callable[[str], str]) -> PartitionedOptions:
     """Return the options with the partitions that were added under load; a system that does not answer is asked for a
     while. Those that a producer knew of, and this does not, are missing in the audit, which is then incomplete."""
+    if not isinstance(consumer, PartitionCounting):
+        return options
     deadline = time.monotonic() + _STALL_S
-    while isinstance(consumer, PartitionCounting) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
         grown = options.grown(consumer, in_system, _BOUNDS_TIMEOUT_S)
         if grown is not None:
             return grown

@@ -30,11 +30,12 @@ def produce(
     """Send until stopped, then wait for every completion; `connect` creates the producer, `deletes` as of `Sender`."""
     options = job.options
     sender = Sender(job, lambda completed: connect(job, completed), deletes)
+    reroutes = Reroutes(job, sender)
     sender.warm_up(len(options.all_partitions()))
     wake_on_time()
     start_ns = job.control.wait_start(lambda: sender.producer.poll(0))
     schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
-    reports, reroutes = Reports(job.control, job.recorder), Reroutes(job, sender)
+    reports = Reports(job.control, job.recorder)
     while not job.control.stopping:
         reroutes.look()
         now = time.monotonic_ns()

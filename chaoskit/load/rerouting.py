@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from math import inf
 from typing import Any
 
 from chaoskit.contract.clients.client import Rerouting
@@ -26,15 +27,15 @@ class Reroutes:
     def __init__(self, job: Job[Any], sender: Sender[Any]) -> None:
         self._recorder = job.recorder
         self._sender = sender
-        self._options = job.options if isinstance(job.options, PartitionedOptions) else None
-        self._client = sender.producer if isinstance(sender.producer, Rerouting) else None
-        self._asked_s = time.monotonic()
+        self._options = job.options
+        asks = isinstance(sender.producer, Rerouting) and isinstance(job.options, PartitionedOptions)
+        self._every_s = sender.producer.asks_every_s if asks else inf
+        self._due_s = time.monotonic() + self._every_s
         # A producer must not stand still while a broker takes its time to answer.
         self._thread = ThreadPoolExecutor(1)
         self._answer: Future[PartitionedOptions | None] | None = None
-        if job.task.incarnation and self._client is not None and self._options is not None:
-            # A new process asks before it sends for the first time.
-            self._follow(self._options.grown(self._client, self._recorder.in_system, _ANSWER_S))
+        if asks and job.task.incarnation:
+            self._follow(self._ask())  # partitions may have been added before this process
 
     def look(self) -> None:
         """Ask, if it is time to; or choose from what was answered."""
@@ -42,12 +43,15 @@ class Reroutes:
             if self._answer.done():
                 self._follow(self._answer.result())
                 self._answer = None
-        elif self._client is not None and self._options is not None:
-            now_s = time.monotonic()
-            if now_s - self._asked_s >= self._client.asks_every_s:
-                self._asked_s = now_s
-                asked = (self._client, self._recorder.in_system, _ANSWER_S)
-                self._answer = self._thread.submit(self._options.grown, *asked)
+        elif (now_s := time.monotonic()) >= self._due_s:
+            self._due_s = now_s + self._every_s
+            self._answer = self._thread.submit(self._ask)
+
+    def _ask(self) -> PartitionedOptions | None:
+        answer: PartitionedOptions | None = self._options.grown(
+            self._sender.producer, self._recorder.in_system, _ANSWER_S
+        )
+        return answer
 
     def _follow(self, grown: PartitionedOptions | None) -> None:
         if grown is None or grown is self._options:

@@ -62,10 +62,12 @@ sent; and of the messages that it received first and last, counting the first re
 def extract_of(part: Part, groups: Sequence[tuple[str, Ints]]) -> pa.Table:
     """Return the rows of a partition, given the name and the processes of each group."""
     view = part.view(LogView)
-    return pa.concat_tables([EXTRACTS.empty_table(), *(_of_group(part, view, *group) for group in groups)])
+    keys = part.messages.filter(pa.array(is_one_of(part.messages["direction"], ["sent"])))["key"]
+    return pa.concat_tables([EXTRACTS.empty_table(), *(_of_group(view, keys, *group) for group in groups)])
 
 
-def _of_group(part: Part, view: LogView, group: str, members: Ints) -> pa.Table:
+def _of_group(view: LogView, keys: pa.ChunkedArray, group: str, members: Ints) -> pa.Table:
+    """Return the rows of one group; `keys` are those of all sends."""
     intact = view.intact
     rows = np.flatnonzero(np.isin(view.operations.process[intact.operation], members))
     rows = rows[np.lexsort((intact.received_ns[rows], view.intact_values[rows]))]
@@ -78,13 +80,12 @@ def _of_group(part: Part, view: LogView, group: str, members: Ints) -> pa.Table:
     rows, send, producer, key = rows[order], send[order], producer[order], key[order]
     begins = np.flatnonzero(changes(producer, key)) if rows.size else rows
     ends = np.append(begins, rows.size)[1:] - 1
-    sent = part.messages.filter(pa.array(is_one_of(part.messages["direction"], ["sent"])))["key"]
     values = intact.value[rows]
     columns = {
         "topic": [view.setting.topic] * begins.size,
         "partition": np.full(begins.size, view.setting.partition),
         "group": [group] * begins.size,
-        "key": sent.take(pa.array(send[begins])).cast(pa.string()),
+        "key": keys.take(pa.array(send[begins])).cast(pa.string()),
         "producer": producer[begins],
         "first": np.minimum.reduceat(values, begins) if rows.size else values,
         "last": np.maximum.reduceat(values, begins) if rows.size else values,
@@ -119,7 +120,7 @@ def moved_cases(extracts: pa.Table) -> pa.Table:
     later = later[early_ns[later] + apart_ns[later] < late_ns[before[later]]]
     topics, partitions = extracts["topic"].take(pa.array(before[later])).to_pylist(), integers(extracts["partition"])
     places = list(zip(topics, partitions[before[later]].tolist(), strict=True))
-    return merged([_found(extracts, place, later, before, places) for place in dict.fromkeys(places)])
+    return merged([_findings_in(extracts, place, later, before, places) for place in dict.fromkeys(places)])
 
 
 def _latest(run: Ints, number: Ints) -> Ints:
@@ -132,7 +133,7 @@ def _latest(run: Ints, number: Ints) -> Ints:
     return np.where(changes(run), NONE, before)
 
 
-def _found(
+def _findings_in(
     extracts: pa.Table, place: tuple[str, int], later: Ints, before: Ints, places: Sequence[tuple[str, int]]
 ) -> pa.Table:
     chosen = later[[other == place for other in places]]

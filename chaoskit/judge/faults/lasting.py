@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from chaoskit.base.columns import integers
+from chaoskit.base.columns import integers, is_one_of
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract import installed
 
@@ -27,16 +26,16 @@ def lasted_longer(findings: pa.Table, spans: Sequence[tuple[int, float]]) -> lis
         spans: from when until when each fault counts, ns.
     """
     by_fault: list[dict[str, float]] = [{} for _ in spans]
-    for name in (name for name, anomaly in installed.anomalies().items() if anomaly.lasting):
-        own = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
+    for name in [name for name, anomaly in installed.anomalies().items() if anomaly.lasting]:
+        own = findings.filter(pa.array(is_one_of(findings["anomaly"], [name])))
         since_ns, until_ns = integers(own["since_ns"]), integers(own["at_ns"])
         lasted_ns = until_ns - since_ns
         # What had mostly passed when a fault began is not of it.
         under = [(since_ns <= until) & (2 * (until_ns - start) > lasted_ns) for start, until in spans]
-        touched = np.sum([np.zeros(lasted_ns.size, np.int64), *under], axis=0)
-        usual_ns = lasted_ns[touched == 0].max(initial=0)
-        for told, own_only in zip(by_fault, (rows & (touched == 1) for rows in under), strict=True):
-            longest_ns = int(lasted_ns[own_only].max(initial=0))
+        faults = np.sum([np.zeros(lasted_ns.size, np.int64), *under], axis=0)
+        usual_ns = lasted_ns[faults == 0].max(initial=0)
+        for longest_ms, rows in zip(by_fault, under, strict=True):
+            longest_ns = int(lasted_ns[rows & (faults == 1)].max(initial=0))
             if longest_ns >= _LEAST_NS and longest_ns > _TIMES * usual_ns:
-                told[name] = round(longest_ns / MILLISECOND, 1)
+                longest_ms[name] = round(longest_ns / MILLISECOND, 1)
     return by_fault

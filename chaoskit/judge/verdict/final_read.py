@@ -34,9 +34,8 @@ def final_read(subject: Subject, history: History) -> tuple[dict[str, Any], bool
 def _wanted(planned: Sequence[Place], recorded: Sequence[Place]) -> list[Place]:
     """Return the partitions that the final read had to reach: those that the workload declared, and those of its topics
     that were added; of a run without a plan, those that were recorded."""
-    topics = {topic for topic, _ in planned}
-    added = [place for place in recorded if place[0] in topics and place not in planned] if planned else recorded
-    return [*planned, *added]
+    topics = {topic for topic, _ in planned or recorded}
+    return list(dict.fromkeys([*planned, *(place for place in recorded if place[0] in topics)]))
 
 
 def _unread(audit: Bounds, describe: Callable[[int], str]) -> dict[str, Any]:
